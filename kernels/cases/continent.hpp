@@ -1,8 +1,8 @@
-// The synthetic continent behind `-init marine`: about the size of Antarctica, another one for
-// every seed.
+// The synthetic continent of `-init marine`, about the size of Antarctica and different for every
+// seed.
 //
-// One smooth surface h and one bed b give everything; flotation decides what floats, so thickness
-// is continuous:
+// One smooth surface h and one bed b define everything; flotation decides where ice floats, so
+// thickness is continuous:
 //
 //      grounded: H = h - b       |  floating: H = h/(1 - rho/rho_w)  |  no ice
 //   ______                       |                                   |
@@ -14,9 +14,9 @@
 //
 // d: distance to the intended grounding line, positive inland: the smallest of the distance to the
 // coast, R(angle) - r, and the distances to the bays, which are tapered capsules cut into the
-// coast. Positions are first shifted by noise (kernels/cases/noise.hpp), so that no line is smooth.
-// Ice rises are mounds of the bed below the shelves; holes are ice-free discs in shelves; lakes are
-// pits in the bed of low ice plains behind some bays, deep enough for the ice to float.
+// coast. Positions are first shifted by noise (noise.hpp), so that lines are rough. Ice rises are
+// mounds of the bed below the shelves; holes are ice-free discs in shelves; lakes are pits in the
+// bed of low ice plains behind some bays, deep enough for the ice to float.
 #pragma once
 
 #include "kernels/cases/noise.hpp"
@@ -33,7 +33,7 @@ public:
 
   explicit Continent(std::uint64_t seed) : m_seed(hash64(seed)) { cut_bays(); }
 
-  /// The state at (x, y), m from the middle of the continent.
+  /// The state at (x, y), m from the centre of the continent.
   Site at(double x, double y) const {
     // the shifted position, see above
     const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3),
@@ -51,8 +51,8 @@ public:
       mound = std::max(mound, bump(X - rise.x, Y - rise.y, rise.radius));
     for (const Disc& lake : m_lakes) pit = std::max(pit, bump(X - lake.x, Y - lake.y, lake.radius));
     for (const Disc& h : m_holes) hole = hole || std::hypot(X - h.x, Y - h.y) < h.radius;
-    // shelves end where `front` is 0: up to 40 km behind the coast, or more than 30 km before it,
-    // as a fringe
+    // the shelf front is where `front` is 0: up to 40 km behind the coast, or a fringe more than 30
+    // km before it
     const double advance = 130e3 * (noise(m_seed + 30, X, Y, 400e3) - 0.3);
     const double front = coast + (advance > 30e3 ? advance : std::clamp(advance, -40e3, -15e3));
 
@@ -99,15 +99,15 @@ private:
   /// A capsule from its inland end a (half-width ra) to its sea end b (half-width rb).
   struct Bay {
     double xa, ya, xb, yb, ra, rb;
-    double plain; ///< how far low ice reaches behind it; 0: there is none
+    double plain; ///< reach of low ice behind it; 0: none
 
-    /// Distance to its rim, positive outside.
+    /// Distance to the rim, positive outside.
     double distance(double x, double y) const {
       const double ux = xb - xa, uy = yb - ya;
       const double t = std::clamp(((x - xa) * ux + (y - ya) * uy) / (ux * ux + uy * uy), 0.0, 1.0);
       return std::hypot(x - xa - t * ux, y - ya - t * uy) - (ra + t * (rb - ra));
     }
-    /// A place inside: t from the inland end to the sea end, s from the left rim (-1) to the right
+    /// A disc inside: t from the inland end to the sea end, s from the left rim (-1) to the right
     /// rim (1).
     Disc place(double t, double s, double radius) const {
       const double ux = xb - xa, uy = yb - ya, length = std::hypot(ux, uy),
@@ -116,7 +116,7 @@ private:
     }
   };
 
-  /// 1 in the middle of a disc, 0 outside, smooth.
+  /// 1 in the middle of a disc, falling smoothly to 0 at its rim.
   static double bump(double dx, double dy, double radius) {
     const double s = 1.0 - (dx * dx + dy * dy) / (radius * radius);
     return s > 0.0 ? s * s : 0.0;
@@ -138,7 +138,7 @@ private:
     return R;
   }
 
-  /// 1 in the west, where the bed lies below the sea, 0 in the east.
+  /// 1 in the west, where the bed is below sea level, 0 in the east.
   double west_weight(double x, double y) const {
     const double direction = 2.0 * pi * random(200);
     return step(0.5 + (x * std::cos(direction) + y * std::sin(direction) - 500e3) / 1000e3);
@@ -149,8 +149,8 @@ private:
     return 1 + std::min(static_cast<int>(turns * basins), basins - 1);
   }
 
-  /// Bed without mounds and pits. h_sea: surface elevation of the shelf here (of the grounding
-  /// line, on land).
+  /// Bed without mounds and pits. h_sea: surface elevation of the shelf here (on land: of the
+  /// grounding line).
   double bed(double x, double y, double d, double coast, double h_sea, double west,
              double plain) const {
     const double cavity = 60.0 + 260.0 * (1.0 - std::exp(std::min(d, 0.0) / 80e3)) *

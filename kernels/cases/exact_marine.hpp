@@ -1,5 +1,5 @@
-// Test N with all that the stress balance needs: a marine ice sheet on a flat bed, whose thickness,
-// velocity and balance are TestN of exact_sia.hpp; and the same sheet with a shelf in place of its
+// Test N with the full stress balance: a marine ice sheet on a flat bed, with the thickness,
+// velocity and balance of TestN (exact_sia.hpp); and the same sheet with a shelf in place of its
 // front. Bueler (2014), J. Glaciol. 60(223), 1117-1125, sections 2 to 4; Bodvardsson (1955); van
 // der Veen (1983) for the shelf.
 //
@@ -9,9 +9,9 @@
 //      ----|                         |----
 //   _______|_________________________|_______ b  beyond x_c: the shelf of MarineSheetAndShelf
 //
-// Drag takes the whole driving stress, beta u = -rho g H h_x with beta = k rho g H. So the membrane
-// stress T = 2 B H |u_x|^(1/n) is the same everywhere, equal to that of a shelf of thickness
-// H(x_c), and u_x is, too: this gives the hardness B(x).
+// Drag balances the whole driving stress, beta u = -rho g H h_x with beta = k rho g H. So the
+// membrane stress T = 2 B H |u_x|^(1/n) is uniform, equal to that of a shelf of thickness H(x_c),
+// and so is u_x: this gives the hardness B(x).
 #pragma once
 
 #include "kernels/cases/exact_sia.hpp"
@@ -28,14 +28,14 @@ struct MarineSheet : TestN {
   }
   /// B, Pa s^(1/3).
   double hardness(double x) const { return T() / (2.0 * H(x) * std::cbrt(stretching())); }
-  /// The yield stress (Pa) whose linear drag is beta(x) u, for this threshold speed; any will do.
+  /// The yield stress (Pa) whose linear drag is beta(x) u, for this arbitrary threshold speed.
   static constexpr double u_threshold = 100.0 / seconds_per_year;
   double tauc(double x) const { return u_threshold * drag(x); }
 };
 
-/// The sheet, and a shelf from its grounding line x_g = x_c on: u H stays what it is there, H^-4
-/// grows linearly, B is that of the grounding line. H, u, u_x and T are continuous; drag, balance
-/// (0 on the shelf) and the slope of H jump. x may be negative.
+/// The sheet, and a shelf from its grounding line x_g = x_c on: u H is constant, H^-4 grows
+/// linearly, B is that of the grounding line. H, u, u_x and T are continuous; drag, balance (0 on
+/// the shelf) and the slope of H jump. x may be negative.
 struct MarineSheetAndShelf {
   MarineSheet sheet;
 

@@ -28,7 +28,7 @@ struct TestA {
     return std::pow(4.0 * M0 / gamma_sia(), 1.0 / 8.0) *
            std::pow(std::pow(L, 4.0 / 3.0) - std::pow(r, 4.0 / 3.0), 3.0 / 8.0);
   }
-  /// The balance outside is very negative: it removes all that arrives.
+  /// The balance outside is strongly negative: it removes all ice that arrives.
   double M(double r) const { return r < L ? M0 : -100.0 * M0; }
 };
 
@@ -48,8 +48,7 @@ struct Similarity {
     return beta() / gamma_sia() * std::pow(7.0 / 4.0, 3) * std::pow(R0, 4) / std::pow(H0, 7);
   }
 
-  /// Thickness (m) at time t (s, counted from the creation of the ice, not from t0) and radius r
-  /// (m).
+  /// Thickness (m) at radius r (m) and time t (s since the creation of the ice, not since t0).
   double H(double t, double r) const {
     if (t <= 0.0) return 0.0;
     const double s = t / t0(), x = std::pow(s, -beta()) * r / R0;
@@ -60,8 +59,8 @@ struct Similarity {
   double M(double t, double r) const { return t > 0.0 ? lambda * H(t, r) / t : 0.0; }
 };
 
-/// Test N: a steady marine flowline whose sliding carries all of the flux, u = -(rho g H/beta) h_x
-/// (Bodvardsson 1955).
+/// Test N: a steady marine flowline in which sliding carries all of the flux, u = -(rho g H/beta)
+/// h_x (Bodvardsson 1955).
 ///   H = H0 (1 - (x/L0)^2), u = 2 H0 x/(k L0^2), M = a (H - H_ela), k = 9 H_ela/(a L0^2), front at
 ///   x_c = 0.9 L0
 /// It is a balance of sliding and accumulation: d(u H)/dx = M.

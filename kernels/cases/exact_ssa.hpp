@@ -6,7 +6,7 @@
 //                 front, n = 3
 //   plug flow     an ice stream without drag between two walls, n = 3
 //   linear drag   a shelf of constant nu H over linear till, pushed at one end
-// The numbers that a scheme must reach: tests/verification/test_ssa_exact.cpp, test_ssa_shelf.cpp.
+// Required accuracy: tests/verification/test_ssa_exact.cpp, test_ssa_shelf.cpp.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -61,8 +61,8 @@ struct TestJ {
   }
 };
 
-/// Van der Veen's shelf, x >= 0 from the grounding line: flux Q0 = u0 H0, stretching C H^3 per
-/// second.
+/// Van der Veen's shelf, x >= 0 from the grounding line: flux Q0 = u0 H0, stretching rate C H^3
+/// (s-1).
 struct VanDerVeen {
   static constexpr double H0 = 600.0, u0 = 300.0 / seconds_per_year, B = 1.9e8;
 

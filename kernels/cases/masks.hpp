@@ -1,6 +1,6 @@
-// Masks made by formulas: each is a function of the global cell (j, i), so that no rank needs the
-// whole grid and the mask is the same on any decomposition. For tests of labels and distances, and
-// for the tools that show them (docs/tools.md). '#' is 1, '.' is 0; row 0 is at the top.
+// Masks given by formulas: each is a function of the global cell (j, i), so that no rank needs the
+// whole grid and any decomposition has the same mask. For tests of labels and distances, and for
+// the tools that demonstrate them (docs/tools.md). '#' is 1, '.' is 0; row 0 is at the top.
 //
 //   serpentine        spiral            comb              checkerboard
 //   # # # # # # #     # # # # # # #     # . # . # . #     . # . # . # .
@@ -29,8 +29,8 @@ inline bool serpentine(int Mx, int j, int i) {
   return j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0);
 }
 
-/// One path from the corner (0, 0) to the middle, one cell wide, with one cell between its turns.
-/// Any size.
+/// One path from the corner (0, 0) to the middle, one cell wide, with one cell between its arms,
+/// for any grid size.
 ///
 ///   r = distance to the edge of the grid numbers the rings. Even rings are path, odd rings are
 ///   wall, except for two cells: the cell below the start of an even ring is wall (a), the cell
@@ -51,16 +51,16 @@ inline bool spiral(int Mx, int My, int j, int i) {
 /// Columns 0, 2, 4, ..., joined in the last row.
 inline bool comb(int My, int j, int i) { return i % 2 == 0 || j == My - 1; }
 
-/// No cell has a neighbour among its 4.
+/// No cell has a 4-neighbour.
 inline bool checkerboard(int j, int i) { return (j + i) % 2 != 0; }
 
-/// A number in [0, 1) for each cell of an endless plane.
+/// A number in [0, 1) for each cell of an infinite plane.
 inline double random_of_cell(std::uint64_t seed, int j, int i) {
   return random01(seed, static_cast<std::uint64_t>(static_cast<std::uint32_t>(j)) << 32 |
                             static_cast<std::uint32_t>(i));
 }
 
-/// 1 with probability p, each cell for itself.
+/// 1 with probability p, independently for each cell.
 inline bool percolation(double p, std::uint64_t seed, int j, int i) {
   return random_of_cell(seed, j, i) < p;
 }
@@ -98,7 +98,7 @@ public:
   }
 
 private:
-  static constexpr double reach = 0.15; // no shelf is wider
+  static constexpr double reach = 0.15; // maximum width of a shelf
   std::uint64_t m_seed;
   double m_roughness, m_i0, m_j0, m_step;
 };

@@ -1,6 +1,5 @@
-// Value noise from integer hashes: a smooth random function of the plane that depends on a seed and
-// on nothing else, so that any rank can evaluate it anywhere and every resolution samples the same
-// function. Used by kernels/cases/synthetic.hpp.
+// Value noise from integer hashes: a smooth random function of the plane that depends only on a
+// seed, so that any rank can evaluate it anywhere and every resolution samples the same function.
 #pragma once
 
 #include <cmath>
@@ -8,7 +7,7 @@
 
 namespace nunatak {
 
-/// A 64-bit mix in which every bit of the input changes about half of the output (the finaliser of
+/// A 64-bit mix: every input bit changes about half of the output bits (the finaliser of
 /// SplitMix64, Steele et al. 2014).
 inline std::uint64_t hash64(std::uint64_t n) {
   n += 0x9e3779b97f4a7c15ULL;
@@ -22,8 +21,8 @@ inline double random01(std::uint64_t seed, std::uint64_t key) {
   return static_cast<double>(hash64(hash64(seed) ^ key) >> 11) / 9007199254740992.0; // 2^53
 }
 
-/// Smooth noise in [-1, 1] with features of the size `length` (m): random values on a square
-/// lattice of that spacing, joined by the quintic 6 t^5 - 15 t^4 + 10 t^3, whose first and second
+/// Smooth noise in [-1, 1] with features of size `length` (m): random values on a square lattice of
+/// that spacing, interpolated by the quintic 6 t^5 - 15 t^4 + 10 t^3, whose first and second
 /// derivatives vanish at both ends.
 inline double noise(std::uint64_t seed, double x, double y, double length) {
   const double gx = std::floor(x / length), gy = std::floor(y / length), tx = x / length - gx,
@@ -40,7 +39,7 @@ inline double noise(std::uint64_t seed, double x, double y, double length) {
   return lower + sy * (upper - lower);
 }
 
-/// Three octaves of noise: each half as long and half as strong as the one before.
+/// Three octaves of noise, each with half the length and half the amplitude of the previous one.
 inline double rough_noise(std::uint64_t seed, double x, double y, double length) {
   return noise(seed, x, y, length) + 0.5 * noise(seed + 1, x, y, 0.5 * length) +
          0.25 * noise(seed + 2, x, y, 0.25 * length);

@@ -1,5 +1,5 @@
-// Initial states that need no file, as functions of position: every rank fills its own cells, at
-// any resolution.
+// Initial states without a file, as functions of position: every rank fills its own cells, at any
+// resolution.
 //
 //   dome      Halfar's dome at t0 (exact_sia.hpp, test B) on flat land
 //   shelf     the unconfined ice shelf of van der Veen (1983), flowing along x to a calving front
@@ -14,7 +14,7 @@
 
 namespace nunatak::synthetic {
 
-/// All that a run needs to know about a place.
+/// State and forcing at a point.
 struct Site {
   double b = 0.0;               ///< bed elevation (topg), m
   double H = 0.0;               ///< ice thickness (thk), m
@@ -26,14 +26,13 @@ struct Site {
   double salinity_ocean = 34.5; ///< g/kg
 };
 
-/// Half the width of the square domain that a state is meant for, m: the grid runs from -half to
-/// half.
+/// Half the width of the square domain of a state, m: the grid extends from -half to half.
 constexpr double dome_half_width = 1200e3;
 constexpr double stream_half_width = 60e3; ///< along y; along x the stream is uniform
 constexpr double marine_half_width = 3040e3;
-constexpr double shelf_length = 500e3; ///< the shelf begins at x = 0 and ends here
+constexpr double shelf_length = 500e3; ///< the shelf extends from x = 0 to here
 
-/// Bed 1 m above the sea, so that the ground around the dome is land.
+/// The bed is 1 m above sea level, so that the surroundings are land.
 inline Site dome(double x, double y) {
   const exact::Similarity halfar;
   Site site;
@@ -54,7 +53,7 @@ inline Site shelf(double x, double /*y*/) {
   return site;
 }
 
-/// 2000 m of ice on a bed that falls by 1 m per km along x, high above the sea.
+/// 2000 m of ice on a bed that falls by 1 m per km along x, high above sea level.
 inline Site stream(double x, double /*y*/) {
   Site site;
   site.b = 2000.0 - 1e-3 * x;

@@ -1,16 +1,16 @@
-// Distances by breadth-first search with rounds of ghosts (see distance.hpp): what PISM does since
-// 2025, without its bound on the length of a path.
+// Distances by breadth-first search with rounds of ghost exchanges (see distance.hpp): the method
+// of PISM since 2025, without its bound on path length.
 //
 //  patch 0     | patch 1      1. Each patch searches from its own seeds, with a queue.
 //  1 2 3 4     | 0 0 0        2. Ghosts are exchanged. A cell next to a ghost of value v is
 //            4 > 5               offered v + 1; better offers are accepted, and the search goes on
 //  5 < 6 . . . | 6 . .           from them, smallest first.
-//                             3. A reduction tells whether anything has changed on any rank; if so,
+//                             3. A reduction finds whether anything has changed on any rank; if so,
 //                                step 2 is repeated.
 //
-// A path that crosses subdomain boundaries n times needs n rounds, and one more to see that nothing
-// changes. Every value is the length of a path, values only decrease, and where no offer is better
-// they are the distances: the fixed point is the same for every order of events, hence for every
+// A path that crosses subdomain boundaries n times needs n rounds, and one more to detect the end.
+// Every value is the length of a path, values only decrease, and where no offer is better they are
+// the distances: the fixed point does not depend on the order of events, hence not on the
 // decomposition.
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace nunatak {
 
-/// Offers of the ghosts to the cells next to them. d: the field of `wave`, with ghosts. Returns the
-/// number of ghosts.
+/// Offers of the ghosts to adjacent cells. d: the field of `wave`, with ghosts. Returns the number
+/// of ghosts.
 inline std::int64_t collect_offers(const Patch& p, const int* d, PatchWave& wave) {
   const int row = p.xm + 2;
   const auto offer = [&](int ghost, int cell) {

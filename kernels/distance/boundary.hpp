@@ -1,5 +1,5 @@
-// The boundary between two patches as one side of it sees it (buckets.hpp): the known values of the
-// cells on the other side, which values improve on these, and how they are written to a message.
+// The boundary between two patches, seen from one side (buckets.hpp): the known values of the cells
+// on the other side, offers that improve them, and the messages.
 //
 //     mine | theirs (known)       They offer 5 + 1 and 6 + 1 to my cells. My 2 offers 3 to their 8,
 //        9 | 5                    so it is sent; my 9 and 6 are of no use to them. Once it is sent,
@@ -7,7 +7,7 @@
 //        2 | 8                    the domain. A boundary across which the domain does not continue
 //        # | 7                    is closed: it has no message after the first one.
 //
-// A message holds, per field, a header 3 n + form and what follows; the shortest form is taken:
+// A message holds, per field, a header 3 n + form and the data; the shortest form is used:
 //   form 0   n changes   position, value
 //   form 1   n runs      position, 3 length + slope + 1, first value: values change by `slope` (-1,
 //                        0 or 1) from cell to cell
@@ -21,7 +21,7 @@ namespace nunatak {
 
 class DistanceBoundary {
 public:
-  /// The side (dx, dy) of `patch`, one of four, next to the patch of `rank`.
+  /// The side (dx, dy) of `patch`, one of four, towards the patch of `rank`.
   DistanceBoundary(const Patch& patch, int dx, int dy, int rank, std::size_t fields)
       : m_rank(rank) {
     const int row = patch.xm + 2;
@@ -32,18 +32,18 @@ public:
   }
 
   int rank() const { return m_rank; }
-  /// No message is longer, in words.
+  /// The maximum length of a message, in words.
   std::size_t longest() const {
     return m_known.size() + m_known.size() / static_cast<std::size_t>(m_length);
   }
 
-  /// The first message: all cells of the domain. Returns the number of cells visited, as do all
-  /// functions below.
+  /// Writes the first message: all cells of the domain. Returns the number of visits of cells, like
+  /// all functions below.
   std::int64_t write_all(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int&) { return d >= 0; });
   }
 
-  /// Later messages: cells whose offers improve on what is known of the other side.
+  /// Writes a later message: cells whose offers improve the known values of the other side.
   std::int64_t write_better(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int& known) {
       if (d <= 0 || known < 0 || !improves(d + 1, known)) return false;
@@ -52,7 +52,7 @@ public:
     });
   }
 
-  /// Read a message. Its values become known and are offered to the cells on this side.
+  /// Reads a message: its values become known and are offered to the cells on this side.
   std::int64_t read(const std::vector<int>& words, std::vector<PatchWave>& waves) {
     std::int64_t cells = 0;
     std::size_t at = 0;
@@ -156,7 +156,7 @@ private:
   }
 
   int m_rank, m_first, m_step, m_length;
-  std::vector<int> m_known; // a bound above the value on the other side; -1: outside the domain
+  std::vector<int> m_known; // upper bound of the value on the other side; -1: outside the domain
   std::vector<Change> m_changes;
 };
 

@@ -7,19 +7,18 @@
 //   |      |      |  ....|    3. Rounds: read the messages, run a wave from what they offer, write
 //   +------+------+------+       the next messages.
 //
-// The members are the ranks that own cells of the domain (.); no other rank takes part in the
-// rounds. All fields go in one message.
+// The members are the ranks that own cells of the domain (.); other ranks take no part in the
+// rounds. A message holds all fields.
 //
-// The end: after round s a non-blocking maximum is started among the members (1 if a member has a
-// message to send); its result is read after round s + lag. If it is 0, nothing was under way then,
-// and nothing has changed since. The lag is about as long as a reduction takes, so that no rank
+// Termination: after round s a non-blocking maximum is started among the members (1 if a member has
+// a message to send); its result is read after round s + lag. If it is 0, no message was under way,
+// and nothing has changed since. The lag is about the duration of a reduction, so that no rank
 // waits for it. Values only decrease, and where no offer is better they are the distances: the same
 // bits for any order of events.
 //
-// Communicates, among the members: per round one message to each of up to four neighbours; every
-// `lag` rounds one non-blocking reduction; nothing if there is one member, or none. Among all
-// ranks: one maximum if the problem does not name the members, and the maxima if
-// wanted.
+// Communicates, among the members: per round one message to each of up to four neighbours, every
+// `lag` rounds one non-blocking reduction; nothing if there is at most one member. Among all ranks:
+// one maximum if the problem does not list the members, and the maxima if wanted.
 #pragma once
 
 #include "kernels/distance/boundary.hpp"
@@ -28,15 +27,15 @@
 
 namespace nunatak {
 
-/// Rounds after which a maximum over so many ranks is read, at least 1: a step of the tree of a
-/// reduction takes half a round, since a rank has one message in it instead of four.
+/// Rounds after which a maximum over `members` ranks is read, at least 1: a reduction step takes
+/// half a round, since a rank has one message in it instead of four.
 inline int lag_of(std::size_t members) {
   int steps = 0;
   while (std::size_t{1} << steps < members) ++steps;
   return std::max(1, (steps + 1) / 2);
 }
 
-/// To be called on the members only. The maxima of a problem are left to the caller.
+/// Called on members only. The caller reduces the maxima of a problem.
 class BucketDistances {
 public:
   BucketDistances(Ranks& ranks, Group& members)
@@ -45,7 +44,7 @@ public:
   void solve(const DistanceFields& fields, const DistanceSeeds& seeds) {
     start(fields, seeds);
     if (m_members.members().size() == 1) return;
-    for (int maximum_of = 0;;) { // the round after which the maximum under way was started
+    for (int maximum_of = 0;;) { // the round that started the maximum under way
       advance();
       if (maximum_of > 0 && m_rounds == maximum_of + m_lag) {
         if (m_members.finish_max() == 0) return;
@@ -60,7 +59,7 @@ public:
   int rounds() const { return m_rounds; }
 
 private:
-  /// A local rank that is a member. Its boundaries are in the order of its packets.
+  /// A local rank that is a member. Boundaries and packets have the same order.
   struct LocalMember {
     int local;
     std::vector<PatchWave> waves; // per field
@@ -97,7 +96,7 @@ private:
     }
   }
 
-  /// A round.
+  /// One round.
   void advance() {
     for (const LocalMember& member : m_local) {
       for (std::size_t s = 0; s < member.boundaries.size(); ++s)
@@ -128,7 +127,7 @@ private:
     }
   }
 
-  /// No more messages where the domain does not continue.
+  /// Stops messages across boundaries where the domain does not continue.
   void close_boundaries(LocalMember& member) {
     for (std::size_t s = member.boundaries.size(); s-- > 0;) {
       if (member.boundaries[s].open(member.waves)) continue;
@@ -147,15 +146,15 @@ private:
   std::vector<std::int64_t> m_sends;            // per local rank: 1 if it has a message to send
 };
 
-/// Finds the members of problems, and keeps their group between calls.
+/// Finds the members of problems, and caches their group.
 class DistanceMembers {
 public:
   /// `ranks` must outlive this object.
   explicit DistanceMembers(Ranks& ranks) : m_ranks(ranks) {}
 
   /// The members as a group; null if no local rank is one. Communicates one maximum if the problem
-  /// does not name them, and what Ranks::group needs if they are not those of the last call.
-  /// invalid_argument if `members` has not an entry for each rank.
+  /// does not list them, and what Ranks::group needs if they differ from those of the last call.
+  /// Throws invalid_argument unless `members` has one entry per rank.
   Group* find(const DistanceProblem& problem) {
     const std::vector<char> is_member =
         problem.members.empty() ? ask_all(problem.fields) : problem.members;
@@ -194,8 +193,8 @@ private:
   std::unique_ptr<Group> m_group; // of the last call
 };
 
-/// If maxima are wanted, all ranks get the same report, by one reduction; else ranks that are no
-/// members know of no rounds.
+/// With maxima, one reduction gives all ranks the same report; otherwise non-members report no
+/// rounds.
 inline void share_report(Ranks& ranks, const DistanceMaxima& maxima, DistanceReport& report) {
   if (!maxima) return;
   std::vector<std::vector<std::int64_t>> values;

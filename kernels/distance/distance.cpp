@@ -1,4 +1,4 @@
-// The solvers of distances, by name. See distance.hpp.
+// The table of distance solvers. See distance.hpp.
 #include "kernels/distance/distance.hpp"
 
 #include "kernels/distance/bfs.hpp"

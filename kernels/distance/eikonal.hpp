@@ -6,19 +6,19 @@
 //        s           + [max(u - b, 0)/dy]^2 = 1                    is infinite
 //
 // First-order upwind scheme of Rouy & Tourin (1992), SIAM J. Numer. Anal. 29, 867. The larger of a
-// and b counts only if it is smaller than u, so a value depends on smaller ones only. A cell is
-// visited after a smaller neighbour has changed, in the order of these neighbours' values, which is
-// kept to buckets of an eighth of a cell (after Yatziv, Bartesaghi & Sapiro 2006, J. Comput. Phys.
-// 212, 393): 1.0 to 1.7 visits per cell, where sweeps over rows and columns need up to 11. Ghosts
-// are then exchanged, and so on until u is exactly the upwind value of its neighbours everywhere.
+// and b counts only if it is smaller than u, so a value depends only on smaller ones. A cell is
+// visited after a smaller neighbour has changed, in order of these neighbours' values, sorted into
+// buckets of an eighth of a cell (after Yatziv, Bartesaghi & Sapiro 2006, J. Comput. Phys. 212,
+// 393): 1.0 to 1.7 visits per cell, where alternating sweeps need up to 11. Ghosts are then
+// exchanged, until u is exactly the upwind value of its neighbours everywhere.
 //
-// The bits are the same for every order of visits, hence for every decomposition. Proof: let u and
-// v satisfy the equations of the program, rounding included, and let c be the cell with the
-// smallest min(u_c, v_c) of those where they differ, say u_c < v_c. Neighbours below u_c are the
-// same in u and v, and the others do not count, so v_c = u_c: a contradiction. This needs two
-// properties of upwind_distance(): (1) the result is larger than every argument that it depends on;
-// (2) an argument that is not below the result does not change it. By the same two the smallest
-// wrong value grows each time that all cells have been visited, until there is none.
+// The bits do not depend on the order of visits, hence not on the decomposition. Proof: let u and v
+// satisfy the discrete equations, rounding included, and let c be the cell with the smallest
+// min(u_c, v_c) among those where they differ, say u_c < v_c. Neighbours below u_c are the same in
+// u and v, and the others do not count, so v_c = u_c: a contradiction. This needs two properties of
+// upwind_distance(): (1) the result is larger than every argument that it depends on; (2) an
+// argument that is not below the result does not change it. By the same properties the smallest
+// wrong value grows whenever all cells have been visited, until there is none.
 //
 // Largest error on the unit square, in units of its side, and order (tests/kernels/
 // test_eikonal.cpp checks these figures):
@@ -40,12 +40,12 @@ namespace nunatak {
 /// metres[f][local], as DistanceFields.
 using MetreFields = std::vector<std::vector<Array2<double>>>;
 
-/// m; cells outside and cells no seed reaches.
+/// m; for cells outside the domain and cells that no seed reaches.
 constexpr double not_reached = std::numeric_limits<double>::infinity();
 
-/// The upwind value: a, b as above; h_a, h_b: their spacings. With lo <= hi these values, h and k
-/// their spacings, t = hi - lo: u = lo + h if that is at most hi, else hi + k [h sqrt(h^2 + k^2 -
-/// t^2) - k t] / (h^2 + k^2).
+/// The upwind value of a, b as above, with spacings h_a, h_b. With the sorted values lo <= hi,
+/// their spacings h and k, and t = hi - lo: u = lo + h if that is at most hi, else hi + k [h
+/// sqrt(h^2 + k^2 - t^2) - k t] / (h^2 + k^2).
 inline double upwind_distance(double a, double h_a, double b, double h_b) {
   const double lo = a <= b ? a : b, hi = a <= b ? b : a, h = a <= b ? h_a : h_b,
                k = a <= b ? h_b : h_a;
@@ -54,10 +54,10 @@ inline double upwind_distance(double a, double h_a, double b, double h_b) {
   const double t = hi - lo, sum = h * h + k * k;
   const double from_both = hi + k * (h * std::sqrt(sum - t * t) - k * t) / sum;
   return from_both > hi ? std::min(from_both, from_one)
-                        : from_one; // in exact arithmetic it lies between them
+                        : from_one; // lies between them in exact arithmetic
 }
 
-/// One field on one patch: start (1, 0, -1) and metres, flat with their ghosts.
+/// One field on one patch: start (1, 0, -1) and metres, flat, with ghosts.
 class EikonalPatch {
 public:
   EikonalPatch(const Patch& patch, double dx, double dy, const int* start, double* metres)
@@ -79,7 +79,7 @@ public:
     }
   }
 
-  /// After an exchange: cells next to ghosts that have changed are to be visited.
+  /// After an exchange: schedules cells next to ghosts that have changed.
   void look_at_ghosts() {
     std::size_t n = 0;
     const auto look = [&](bool edge, int gj, int gi, int j, int i) {
@@ -100,8 +100,8 @@ public:
     }
   }
 
-  /// Visit cells until every one has the upwind value of its neighbours. Returns the number of
-  /// visits; `changed` is set if any value has changed.
+  /// Visits cells until each has the upwind value of its neighbours. Returns the number of visits;
+  /// sets `changed` if any value has changed.
   std::int64_t relax(bool& changed) {
     std::sort(m_offers.begin(), m_offers.end());
     std::int64_t visits = 0;
@@ -113,7 +113,7 @@ public:
       for (; offer != m_offers.end() && offer->first <= m_low + m_width; ++offer)
         mark(offer->second, offer->first, bucket);
       for (std::size_t n = 0; n < bucket.size(); ++n)
-        visit(bucket[n], changed); // some go into this bucket again
+        visit(bucket[n], changed); // may add to this bucket
       visits += static_cast<std::int64_t>(bucket.size());
       m_waiting -= bucket.size();
       bucket.clear();
@@ -144,8 +144,8 @@ private:
     for (const int n : {c - 1, c + 1, c - m_row, c + m_row}) mark(n, low, bucket);
   }
 
-  /// A neighbour of the cell has changed, from or to the value `low`. If it is not below that of
-  /// the cell, it does not count.
+  /// Schedules the cell after a neighbour has changed, from or to the value `low`, unless `low` is
+  /// not below the value of the cell and thus irrelevant.
   void mark(int c, double low, std::vector<int>& bucket) {
     State& state = m_state[c];
     if (state != clean || !(low < m_u[c])) return;
@@ -159,18 +159,18 @@ private:
   double m_dx, m_dy;
   double* m_u;
   std::vector<State> m_state;
-  std::vector<double> m_ghosts;                 // as they were when last looked at
-  std::vector<std::pair<double, int>> m_offers; // ghosts that have changed: value, cell next to it
-  // a ring of cells that wait; the last bucket holds those further ahead, too
+  std::vector<double> m_ghosts;                 // values at the last look_at_ghosts()
+  std::vector<std::pair<double, int>> m_offers; // ghosts that have changed: value, adjacent cell
+  // a ring of buckets of waiting cells; the last one also holds those further ahead
   std::array<std::vector<int>, buckets> m_bucket;
-  std::size_t m_first = 0, m_waiting = 0; // where the ring begins, at the value
+  std::size_t m_first = 0, m_waiting = 0; // m_first: the bucket at which the ring begins
   double m_low = 0.0, m_width = std::min(m_dx, m_dy) / 8;
 };
 
-/// Solve for metres[f][local] from start[f][local] (1 seed, 0 domain, -1 outside, in owned cells).
-/// dx, dy: m, on a grid that is not periodic. After: m in owned cells, `not_reached` outside and
+/// Solves for metres[f][local] from start[f][local] (1 seed, 0 domain, -1 outside, in owned cells).
+/// dx, dy: m, on a grid that is not periodic. Result: m in owned cells, `not_reached` outside and
 /// where no seed reaches; ghosts are work space. Host memory. Communicates: per round one ghost
-/// exchange, every fourth round one maximum; one rank: one maximum. `maxima` may be asked for
+/// exchange, every fourth round one maximum; on one rank: one maximum. `maxima` may be called
 /// several times, the last time when metres are final.
 inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const DistanceFields& start,
                                     const MetreFields& metres, const DistanceMaxima& maxima = {}) {
@@ -197,7 +197,7 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
       patches[r].emplace_back(ranks.patch(r), dx, dy, start[f][r].data(), metres[f][r].data());
     }
     relax(r);
-    changed[r] = 0; // on one rank nothing is exchanged: the first relaxation is final
+    changed[r] = 0; // one rank has no exchange: the first relaxation is final
   }
   DistanceReport report;
   const bool several = ranks.decomposition().size() > 1;
@@ -213,9 +213,9 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
   return report;
 }
 
-/// The same problem as of the other solvers, in place, with the distance in units of `unit` (m; 0:
-/// dx): 1 + round(d / unit), at most 2^31 - 1; 0 where no seed reaches, -1 outside. (A cell that is
-/// no seed may have 1, if unit > 2 dx or 2 dy.)
+/// The problem of the other solvers, in place, with distances in units of `unit` (m; 0: dx): 1 +
+/// round(d / unit), at most 2^31 - 1; 0 where no seed reaches, -1 outside. (Other cells than seeds
+/// may have 1 if unit > 2 dx or 2 dy.)
 inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy,
                                         const DistanceProblem& problem, double unit = 0.0) {
   const double scale = unit > 0.0 ? unit : dx, largest = std::numeric_limits<int>::max() - 1;

@@ -1,5 +1,4 @@
-// Distances along the grid: a problem, its answer, a solver (distance.hpp has the table of
-// solvers).
+// Distances along the grid: problem, report and solver (distance.hpp has the table of solvers).
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -11,61 +10,60 @@
 
 namespace nunatak {
 
-/// Distance fields to be solved, each over all local ranks: field[f][local].
-/// Before: seeds 1, other cells of the domain 0, cells outside -1, in owned cells. After: the
-/// distances in owned cells (seed 1, its neighbour 2, ...), 0 where no seed reaches, -1 outside.
-/// Ghosts are work space.
+/// Distance fields on all local ranks: field[f][local]. On entry: seeds 1, other cells of the
+/// domain 0, cells outside -1, in owned cells. On return: distances in owned cells (seed 1, its
+/// neighbour 2, ...), 0 where no seed reaches, -1 outside. Ghosts are work space.
 using DistanceFields = std::vector<std::vector<SharedArray2<int>>>;
 
-/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. The queues start from them (bfs,
-/// buckets); the other solvers read the fields.
+/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. bfs and buckets start from them;
+/// the other solvers read the fields.
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
-/// Numbers of a local rank whose maximum over all ranks is taken once the distances are final, in
-/// the reduction that finds that nothing changes any more; may be asked for before, too. Equal
-/// sizes on all ranks. Solver `device`: loops may not be done when it is called.
+/// Values of a local rank to be maximised over all ranks once the distances are final, in the
+/// reduction that detects the end; may also be called earlier. Equal sizes on all ranks. Solver
+/// `device`: loops may still be running when it is called.
 using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 
 struct DistanceProblem {
   DistanceFields fields;
-  DistanceSeeds seeds = {};   ///< may be empty: a solver that needs them finds them in the fields
+  DistanceSeeds seeds = {};   ///< may be empty: then found in the fields if needed
   DistanceMaxima maxima = {}; ///< may be empty
   /// members[rank] != 0: the rank owns cells of the domain of a field. The same on all ranks; empty
-  /// if the caller does not know.
+  /// if unknown.
   std::vector<char> members = {};
 };
 
 struct DistanceReport {
-  int rounds = 0;                   ///< of messages between neighbours
+  int rounds = 0;                   ///< message rounds between neighbours
   std::vector<std::int64_t> maxima; ///< of DistanceMaxima, over all ranks
 };
 
-/// For fmm, in m.
+/// Options of fmm, in m.
 struct DistanceOptions {
-  double dx = 1.0; ///< of a cell
+  double dx = 1.0; ///< cell size
   double dy = 1.0;
-  double unit = 0.0; ///< of the distances; 0: dx
+  double unit = 0.0; ///< unit of the distances; 0: dx
 };
 
-/// Solves one problem after another on the same ranks.
+/// Solves successive problems on the same ranks.
 using SolveDistances = std::function<DistanceReport(const DistanceProblem& problem)>;
 
 /// A solver: a row of the table in distance.cpp.
 struct DistanceSolver {
   std::string name;
-  bool counts_steps; ///< along the grid: such solvers agree in every bit
-  std::string doc;   ///< what it does, for -help: begins with a noun
-  /// `ranks` must outlive what it returns.
+  bool counts_steps; ///< along the grid: such solvers agree bitwise
+  std::string doc;   ///< description for -help: begins with a noun
+  /// `ranks` must outlive the result.
   SolveDistances (*make)(Ranks& ranks, const DistanceOptions& options);
 };
 
-/// Cells of the domains of all fields together, on one local rank.
+/// Cells of the domains of all fields on one local rank.
 inline std::int64_t cells_of_domain(const Ranks& ranks, const DistanceFields& fields, int local) {
   const Patch p = ranks.patch(local);
   std::int64_t cells = 0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
-      int outside = -1; // stays negative if the cell is outside in all fields
+      int outside = -1; // negative if the cell is outside in all fields
       for (const auto& field : fields) outside &= field[local](j, i);
       cells += outside >= 0;
     }
@@ -90,13 +88,13 @@ inline DistanceSeeds find_seeds(const Ranks& ranks, const DistanceFields& fields
   return seeds;
 }
 
-/// The seeds of the problem if it has them, else those in its fields, kept in `found`.
+/// The seeds of the problem, or those of its fields, stored in `found`.
 inline const DistanceSeeds& seeds_of(const Ranks& ranks, const DistanceProblem& problem,
                                      DistanceSeeds& found) {
   return problem.seeds.empty() ? found = find_seeds(ranks, problem.fields) : problem.seeds;
 }
 
-/// One reduction: the maxima of [changed, what `more` gives]. True if anything changed on any rank.
+/// One reduction: the maxima of [changed, more()...]. True if anything changed on any rank.
 inline bool anything_changed(Ranks& ranks, const std::vector<char>& changed,
                              const DistanceMaxima& more, DistanceReport& report) {
   std::vector<std::vector<std::int64_t>> values;

@@ -1,14 +1,13 @@
 // Distances on one patch by a monotone bucket queue: bucket v holds the cells of distance v. A step
-// costs 1, so that bucket v fills no bucket but v + 1, and two buckets are enough for what is found
-// here. Offers from other patches are sorted by value and wait until their bucket is next.
-// (Dial 1969, Algorithm 360, Communications of the ACM 12, 632.)
+// costs 1, so bucket v fills only bucket v + 1, and two buckets suffice for cells found here.
+// Offers from other patches are sorted by value and wait for their bucket. (Dial 1969, Algorithm
+// 360, Communications of the ACM 12, 632.)
 //
 //   bucket 4: 3 cells, one of them an offer         Each cell of the bucket looks at its 4
 //      ->  bucket 5: their free neighbours          neighbours: those without a distance, or with a
 //                                                   larger one, get v + 1 and the next bucket.
 //
-// Values never fall while a wave runs: a cell enters a bucket once per wave. Used by bfs.hpp and
-// buckets.hpp.
+// Values never fall during a wave: a cell enters a bucket once per wave.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -17,13 +16,13 @@
 
 namespace nunatak {
 
-/// True if `value` improves on the distance `d` (-1: outside of the domain, 0: none yet).
+/// True if `value` improves the distance `d` (-1: outside the domain, 0: none yet).
 inline bool improves(int value, int d) { return d == 0 || d > value; }
 
 class PatchWave {
 public:
-  /// d: one field of a patch with its ghosts, flat. The wave does not leave the patch: ghosts
-  /// become -1.
+  /// d: one field of a patch, flat, with ghosts. The wave does not leave the patch: ghosts become
+  /// -1.
   PatchWave(const Patch& patch, int* d) : m_patch(patch), m_row(patch.xm + 2), m_d(d) {
     close_ghosts();
   }
@@ -35,20 +34,19 @@ public:
 
   const int* d() const { return m_d; }
 
-  /// For the next wave: `cell` can be reached with `value` from another patch. Without effect if
-  /// that is no better.
+  /// For the next wave: offers `value` from another patch to `cell`; ignored unless it is better.
   void offer(int value, int cell) {
     if (improves(value, m_d[cell])) m_offers.push_back({value, cell});
   }
   bool has_offers() const { return !m_offers.empty(); }
 
-  /// From cells that have the value 1. Returns the number of cells that were in a bucket.
+  /// Runs from cells of value 1. Returns the number of cells that were in a bucket.
   std::int64_t from_seeds(const std::vector<int>& seeds) {
     m_bucket.assign(seeds.begin(), seeds.end());
     return run(1, seeds.size());
   }
 
-  /// From the offers.
+  /// Runs from the offers.
   std::int64_t from_offers() {
     std::sort(m_offers.begin(), m_offers.end());
     return run(0, 0);
@@ -62,7 +60,7 @@ private:
     }
   };
 
-  /// Bucket `value` holds `filled` cells.
+  /// Runs from bucket `value`, which holds `filled` cells.
   std::int64_t run(int value, std::size_t filled) {
     std::int64_t visits = 0;
     for (std::size_t next = 0; filled > 0 || next < m_offers.size(); ++value) {
@@ -82,7 +80,7 @@ private:
     return visits;
   }
 
-  /// Fill m_next from m_bucket; returns how many cells that are.
+  /// Fills m_next from m_bucket; returns its number of cells.
   std::size_t spread(int value, std::size_t filled) {
     if (m_next.size() < 4 * filled) m_next.resize(8 * filled + 16);
     const int* in = m_bucket.data();

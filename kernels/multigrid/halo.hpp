@@ -1,8 +1,8 @@
-// The patches of a level of multigrid.hpp: which ranks have them, their ghosts, and how they are
-// merged onto fewer ranks.
+// The patches of a level of multigrid.hpp: their owners and ghosts, and how they are merged onto
+// fewer ranks.
 //
-// Ghosts are several rings, so that a level needs fewer exchanges. What a rank computes in its
-// ghosts is what their owner computes, bit by bit.
+// Ghosts are several rings, so that a level needs fewer exchanges. Ghost values are computed
+// redundantly, bit by bit as by their owner.
 //
 //   3 3 3 3 3 3 3 3     o: owned, 1, 2, 3: rings. A loop that needs neighbours is valid in one ring
 //   3 2 2 2 2 2 2 3     less than what it reads: after one exchange of b with three rings the
@@ -12,7 +12,7 @@
 //   3 2 1 1 1 1 2 3
 //
 // Coarse levels on fewer ranks: blocks of neighbouring patches go to the first rank of each block.
-// The other ranks take no part in the coarser levels; they wait for the solution.
+// The other ranks wait for the solution.
 //
 //   +---+---+---+    2 x 2    +-------+---+    Only messages between these ranks are sent, through
 //   | 6 | 7 | 8 |   patches   |   6   | 8 |    the Ranks of all: no communicator of the remaining
@@ -30,7 +30,7 @@
 
 namespace nunatak {
 
-/// The patches of a level: patch n lies on rank member(n) of `all`.
+/// The patches of a level: patch n is on rank member(n) of `all`.
 class Holders {
 public:
   /// `members`: ascending. `all` must outlive this object.
@@ -45,13 +45,13 @@ public:
   }
 
   const Decomposition& decomposition() const { return m_decomposition; }
-  int local_size() const { return m_locals; } ///< of this process; 0: it has no part in the level
+  int local_size() const { return m_locals; } ///< on this process; 0: not involved
   int first() const { return m_first; }
   Patch patch(int local) const { return m_decomposition.patch(m_first + local); }
   const std::vector<int>& members() const { return m_members; }
   int member(int n) const { return m_members[n]; }
   Ranks& all() const { return *m_all; }
-  /// Among the local ranks of all().
+  /// Index among the local ranks of all().
   int place(int local) const { return member(m_first + local) - m_all->first(); }
   bool has(int n) const { return n >= m_first && n < m_first + m_locals; }
 
@@ -62,7 +62,7 @@ private:
   int m_first = 0, m_locals = 0;
 };
 
-/// `p` and what of the domain is at most `rings` cells away.
+/// `p` extended by up to `rings` cells within the domain.
 inline Patch grown(const Patch& p, int rings) {
   const int x = std::max(p.xs - rings, 0), y = std::max(p.ys - rings, 0);
   return {p.Mx,
@@ -73,7 +73,7 @@ inline Patch grown(const Patch& p, int rings) {
           std::min(p.ys + p.ym + rings, p.My) - y};
 }
 
-/// A strip at one end of a message that goes in direction (dx, dy), `more` cells wider against that
+/// A strip at the end of a message in direction (dx, dy), `more` cells wider against that
 /// direction.
 inline Strip widened(Strip s, int dx, int dy, int more) {
   if (dy == 1) s.j0 -= more;
@@ -97,7 +97,7 @@ inline std::vector<int> places_in(const Patch& array, const Patch& p, const Stri
   return places;
 }
 
-/// True if each patch has at least so many cells along every axis that is cut.
+/// True if each patch has at least `cells` cells along every axis that is cut.
 inline bool patches_have(const Decomposition& d, int cells) {
   const auto wide = [cells](const std::vector<int>& starts) {
     for (std::size_t r = 1; starts.size() > 2 && r < starts.size(); ++r) {
@@ -108,9 +108,9 @@ inline bool patches_have(const Decomposition& d, int cells) {
   return wide(d.x) && wide(d.y);
 }
 
-/// `rings` rings of ghosts around the patches of `level`, which have at least so many cells along
-/// an axis that is cut; one ring where it is periodic. Arrays lie over grown(patch, rings - 1) and
-/// its ghosts.
+/// Exchange of `rings` rings of ghosts around the patches of `level`, which have at least that many
+/// cells along an axis that is cut; one ring where it is periodic. Arrays cover grown(patch, rings
+/// - 1) and its ghosts.
 inline Route halo(const Holders& level, int rings) {
   const Decomposition& d = level.decomposition();
   Route route(level.all(), d.size() == 1);
@@ -146,13 +146,13 @@ inline Decomposition merged(const Decomposition& d, int side) {
   return m;
 }
 
-/// Moves numbers from the patches of a level to those of the same grid, merged, and back.
+/// Moves values from the patches of a level to the merged patches of the same grid, and back.
 class Merge {
 public:
   Merge() = default;
-  /// Arrays lie over the patches grown by rings - 1 cells, and their ghosts: `fine_rings`, `rings`
-  /// of the patches merged, which are not fewer unless one rank has all. At first all cells of a
-  /// patch travel. Not collective.
+  /// Arrays cover the patches grown by rings - 1 cells, and their ghosts: `fine_rings`, and `rings`
+  /// for the merged patches, which are at least as many unless one rank has all. Initially all
+  /// cells of a patch are sent. Not collective.
   Merge(const Holders& fine, int fine_rings, const Holders& merged, int rings, int side)
       : m_gather(fine.all()), m_give_back(fine.all()) {
     const Decomposition &d = fine.decomposition(), &m = merged.decomposition();
@@ -179,19 +179,19 @@ public:
     }
     m_gather.list();
   }
-  /// From now on only unknowns travel: below[n], above[n] are 1 in those of the local patches,
-  /// ghosts included.
+  /// Restricts messages to unknowns: below[n], above[n] are 1 in those of the local patches, ghosts
+  /// included.
   void keep(const std::vector<Array2<int>>& below, const std::vector<Array2<int>>& above) {
     m_gather.keep(below, above);
     m_give_back.keep(above, below);
   }
 
-  /// `width` numbers of each owned cell that travels: from(patch) of those below becomes to(patch)
-  /// of those merged. Communicates: a message from each patch that is not the first of its block.
+  /// Moves `width` values per owned cell from from(patch) below to to(patch) of the merged patches.
+  /// Communicates: a message from each patch that is not the first of its block.
   template <class F, class G> void gather(int width, const F& from, const G& to) {
     m_gather.move(width, from, to);
   }
-  /// And back; give_back: with all ghosts of each patch, after keep() only.
+  /// The reverse; give_back includes all ghosts of each patch, after keep() only.
   template <class F, class G> void give_back_owned(int width, const F& from, const G& to) {
     m_gather.move_back(width, from, to);
   }

@@ -5,14 +5,14 @@
 //            |   .   |   .   |   .     an odd fine point is the mean of its two coarse neighbours
 //   coarse   0       1       2   (3)
 //
-// With an even number of points one coarse point lies beyond the end, (3) above, so that every fine
-// point has two neighbours. A periodic axis closes: the last odd point has coarse point 0 on its
-// right; with an odd number of points the first and the last are both even, and they are neighbours
-// on both grids. Two points become one, whose hat is 1 on both; on a periodic axis it is its own
-// neighbour on both sides.
+// With an even number of points the last coarse point, (3) above, lies beyond the end, so that
+// every fine point has two neighbours. On a periodic axis the right neighbour of the last odd point
+// is coarse point 0; with an odd number of points the first and the last are both even, and they
+// are neighbours on both grids. Two points become one, whose hat is 1 on both; on a periodic axis
+// it is its own neighbour on both sides.
 //
-// In two dimensions a hat is the product of two; multigrid.hpp cuts it to the cells that exist.
-// Hats of an axis that is not halved are the points themselves.
+// In two dimensions a hat is a product of two; multigrid.hpp restricts it to the unknowns. Hats of
+// an axis that is not coarsened are the points themselves.
 #pragma once
 
 #include "kernels/grid/patch.hpp"
@@ -30,7 +30,7 @@ struct HatAxis {
   int coarse_s = 0, coarse_m = 0;
 
   /// Left coarse neighbour (view index, 0..coarse_m) of an owned fine point, and the weights of
-  /// that one and of the next.
+  /// this one and the next.
   KOKKOS_INLINE_FUNCTION int parent(int i) const {
     return halved ? (fine_s + i - 1) / 2 - coarse_s + 1 : i;
   }
@@ -42,14 +42,14 @@ struct HatAxis {
   KOKKOS_INLINE_FUNCTION int centre(int I) const {
     return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : I;
   }
-  /// The value of hat I at that point + o, o = -1, 0, 1; 0 where there is no fine point, not even a
-  /// ghost (I beyond the end).
+  /// The value of hat I at that point + o, o = -1, 0, 1; 0 where there is no fine point or ghost (I
+  /// beyond the end).
   KOKKOS_INLINE_FUNCTION double value(int I, int o) const {
     if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
     return halved && !across_closure(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
   }
-  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (reached from points
-  /// where hat I is not 0).
+  /// The value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (neighbours of the
+  /// support of hat I).
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
     if (!halved || across_closure(I, o)) return o == s ? 1.0 : 0.0;
     if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
@@ -58,8 +58,8 @@ struct HatAxis {
   }
 
 private:
-  /// Between the last and the first point of a periodic axis with an odd number of points there is
-  /// no odd point.
+  /// True between the last and the first point of a periodic axis with an odd number of points: no
+  /// odd point lies there.
   KOKKOS_INLINE_FUNCTION bool across_closure(int I, int o) const {
     if (!periodic || fine_M % 2 == 0) return false;
     const int C = coarse_s + I - 1;
@@ -67,13 +67,13 @@ private:
   }
 };
 
-/// Whether the axes are halved; one that is not keeps its points.
+/// The axes to be halved; the other keeps its points.
 struct Halving {
   bool x = false, y = false;
 };
 
-/// The decomposition of the coarser grid: a coarse point belongs to the rank of the fine point on
-/// which it lies, the one beyond the end to the last rank.
+/// The decomposition of the coarser grid: a coarse point belongs to the rank of its fine point, the
+/// one beyond the end to the last rank.
 inline Decomposition coarser(const Decomposition& fine, Halving halving) {
   Decomposition coarse = fine;
   const auto halve = [](int M, bool periodic) {

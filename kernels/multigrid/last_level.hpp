@@ -1,6 +1,6 @@
-// The last level of a cycle of multigrid.hpp, which one rank has: its inverse, in double, found and
-// applied by one team of threads, so that the host has no part in it. The last level has at most 50
-// unknowns if a coarser grid exists.
+// The last level of a cycle of multigrid.hpp, on one rank: its inverse, in double precision,
+// computed and applied by one team of threads without the host. It has at most 50 unknowns if a
+// coarser grid exists.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -11,10 +11,10 @@
 namespace nunatak {
 
 /// The inverse of a small dense symmetric positive semidefinite matrix, by Gauss-Jordan elimination
-/// in place: after step k the unknowns 0..k and their right-hand sides have changed places. A pivot
-/// that is 0 to rounding belongs to an unknown that depends on those before it; that unknown is set
-/// to 0, and if the system has a solution the others solve it. Each entry is computed by one
-/// thread, its terms in the order of the pivots: the bits do not depend on the number of threads.
+/// in place: after step k the unknowns 0..k and their right-hand sides are exchanged. A pivot that
+/// is 0 to rounding belongs to a linearly dependent unknown, which is set to 0; the others solve a
+/// consistent system. Each entry is computed by one thread, its terms in the order of the pivots:
+/// the bits do not depend on the number of threads.
 class Inverse {
 public:
   Inverse() = default;
@@ -24,12 +24,12 @@ public:
                  2 * static_cast<std::size_t>(n) * static_cast<std::size_t>(n) +
                      static_cast<std::size_t>(n)) {}
 
-  /// The matrix, row by row, to be written before find(): both triangles, the same bits.
+  /// The matrix, row by row, to be written before find(): both triangles, with the same bits.
   KOKKOS_INLINE_FUNCTION double* matrix() const { return m_memory.data(); }
   KOKKOS_INLINE_FUNCTION int size() const { return m_n; }
 
-  /// Its negative inverse, in place of it or behind it. All threads of the team call it, and have
-  /// passed a barrier.
+  /// Computes the negative inverse, in place of the matrix or behind it. Called by all threads of
+  /// the team after a barrier.
   template <class Team> KOKKOS_INLINE_FUNCTION void find(const Team& team) const {
     const int n = m_n;
     double *now = matrix(), *next = now + n * n, *diagonal = next + n * n;
@@ -59,7 +59,7 @@ public:
   /// Row i of the inverse times b, b(j) for j = 0..n - 1.
   template <class F> KOKKOS_INLINE_FUNCTION double row_times(int i, const F& b) const {
     const double* row =
-        matrix() + (m_n % 2 == 0 ? 0 : m_n * m_n) + i * m_n; // where the last step has left it
+        matrix() + (m_n % 2 == 0 ? 0 : m_n * m_n) + i * m_n; // location after the last step
     double sum = 0.0;
     for (int j = 0; j < m_n; ++j) sum -= row[j] * b(j);
     return sum;
@@ -68,7 +68,7 @@ public:
 private:
   static constexpr double rounding = 1e-10;
   int m_n = 0;
-  Kokkos::View<double*, WorkMem> m_memory; ///< two matrices, and the diagonal at first
+  Kokkos::View<double*, WorkMem> m_memory; ///< two matrices; initially also the diagonal
 };
 
 template <class Real> class LastLevel {
@@ -83,7 +83,7 @@ public:
         m_unknowns(part.size()), m_stride(part.patch.xm + 2), m_rows(d.My), m_columns(d.Mx),
         m_periodic_x(d.periodic_x), m_periodic_y(d.periodic_y), m_inverse(2 * part.size()) {}
 
-  /// The inverse of the present matrix. One launch.
+  /// Computes the inverse of the current matrix. One launch.
   void find_inverse() const {
     const LastLevel level = *this;
     Kokkos::parallel_for(
@@ -97,7 +97,7 @@ public:
         "multigrid: last level", policy(), KOKKOS_LAMBDA(const Team& team) { level.solve(team); });
   }
 
-  // What a team does.
+  // The work of a team.
   KOKKOS_INLINE_FUNCTION void find_inverse(const Team& team) const {
     double* M = m_inverse.matrix();
     const int size = m_inverse.size();

@@ -1,4 +1,4 @@
-// The levels of multigrid.hpp, their operators, and the V-cycle, compiled once for all users.
+// Levels of multigrid.hpp, their operators, and the V-cycle, instantiated once.
 #include "kernels/multigrid/multigrid.hpp"
 
 #include <algorithm>
@@ -8,22 +8,22 @@ namespace nunatak {
 
 namespace {
 
-/// Which axes of a grid are halved next: both, unless one is already much coarser than the other or
-/// has one point.
+/// The axes that are halved next: both, unless one is already much coarser than the other or has
+/// one point.
 Halving next_halving(const Decomposition& d, double dx, double dy) {
   Halving h{d.Mx > 1, d.My > 1};
   if (h.x && h.y) h = {dx <= 1.5 * dy, dy <= 1.5 * dx};
   return h;
 }
 
-/// A grid too large to be held by so many ranks, however few its unknowns.
+/// True if the grid is too large for this many ranks, even with few unknowns.
 bool is_large(const Decomposition& d, int ranks = 1) {
   return std::int64_t{d.Mx} * d.My > std::int64_t{50000} * ranks;
 }
 
 } // namespace
 
-// --- levels: which hats exist, which ranks own them, where patches are merged
+// --- levels: existing hats, ownership, merging of patches
 
 template <class Real>
 Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
@@ -36,8 +36,8 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
   std::vector<std::vector<std::int64_t>> count;
   for (const NinePoint<Real>& part : m_levels[0].parts) count.push_back({part.size()});
   ranks.sum(count);
-  // A bound from below on the unknown cells of the present level: halving an axis leaves half of
-  // them or more. A rank that has them all knows their number.
+  // A lower bound of the unknown cells of the current level: halving an axis leaves at least half
+  // of them. A rank that has all of them knows their number.
   std::int64_t least = count[0][0];
   while (!m_levels.back().parts.empty()) {
     const Decomposition& d = m_levels.back().holders.decomposition();
@@ -66,8 +66,8 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
   }
 }
 
-// One rank has the last level, and levels of few unknowns; no rank gets a large patch by merging
-// because of few unknowns.
+// One rank has the last level and levels of few unknowns, but merging never creates a large patch
+// on a rank.
 template <class Real>
 int Multigrid<Real>::side_of_blocks(std::int64_t least, Halving halving) const {
   const Decomposition& d = m_levels.back().holders.decomposition();
@@ -89,7 +89,7 @@ template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool
   return d.size() == 1 || d.periodic_x || d.periodic_y || !patches_have(d, rings) ? 1 : rings;
 }
 
-/// The owned cells of `from`, over `p`, in `to`, over `array`, of which `p` is a part.
+/// Copies the owned cells of `from`, over `p`, to `to`, over `array`, which contains `p`.
 inline void copy_owned(const Patch& p, const Array2<int>& from, const Patch& array,
                        const Array2<int>& to) {
   const int rows = p.ys - array.ys, columns = p.xs - array.xs;
@@ -111,7 +111,7 @@ void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array
   add_level(holders, true, rings, cells);
 }
 
-// Ghosts of `cells`, and the level that has them.
+// Exchanges ghosts of `cells`, and adds their level.
 template <class Real>
 void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
                                 const std::vector<Array2<int>>& cells) {
@@ -119,7 +119,7 @@ void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
       holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
   const auto data = [&](std::size_t n) { return cells[n].data(); };
   if (!cells.empty() && (rings > 1 || !m_levels.empty()))
-    level.halo.move(1, data, data); // those of the finest grid may be there
+    level.halo.move(1, data, data); // the finest grid may have its ghosts
   level.halo.keep(cells, cells);
   for (int n = 0; n < holders.local_size(); ++n)
     level.parts.emplace_back(holders.patch(n), cells[n], rings);
@@ -167,14 +167,14 @@ template <class Real> void Multigrid<Real>::add_merged(int side) {
   m_levels[m_levels.size() - 2].merge.keep(from, cells);
 }
 
-// One sum over all ranks, for all grids.
+// One sum over all ranks for all grids.
 template <class Real> void Multigrid<Real>::count_unknowns(Ranks& ranks) {
   std::vector<std::vector<std::int64_t>> counts(
       static_cast<std::size_t>(ranks.local_size()),
       std::vector<std::int64_t>(m_unknown_cells.size(), 0));
   std::size_t grid = 0;
   for (const Level& level : m_levels) {
-    if (level.next == Next::merged) continue; // the next level is of the same grid
+    if (level.next == Next::merged) continue; // the next level has the same grid
     for (const NinePoint<Real>& part : level.parts) counts[0][grid] += part.size();
     grid += 1;
   }
@@ -205,7 +205,7 @@ void Multigrid<Real>::update_ghosts(Level& level, int width, Rows<Real> NinePoin
   if (!level.parts.empty()) level.halo.move(width, data(level, rows), data(level, rows));
 }
 
-// Where patches have been merged, x has come back with its ghosts.
+// After a merge, x is returned with its ghosts.
 template <class Real> void Multigrid<Real>::update_solution(Level& level) {
   if (level.next != Next::merged) update_ghosts(level, 2, &NinePoint<Real>::x);
 }
@@ -249,7 +249,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
 
 template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_residual) {
   Level& level = m_levels[l];
-  if (level.parts.empty()) return; // other ranks do it
+  if (level.parts.empty()) return; // computed by other ranks
   if (level.next == Next::none) {
     m_last.solve();
     work(level, visits_of_bottom);

@@ -1,14 +1,13 @@
-// A symmetric 9-point operator with 2 x 2 blocks on the cells of a patch that are unknowns: the
-// SSA's Jacobian, and its coarse versions. The row of a cell, and the loops over cells of which the
-// smoother of multigrid.hpp is made.
+// A symmetric 9-point operator with 2 x 2 blocks on the unknown cells of a patch: the SSA's
+// Jacobian and its coarse versions, and the loops over cells used by the smoother of multigrid.hpp.
 //
 //      6 7 8     Slot (dj + 1) * 3 + di + 1 holds the block that multiplies the values of the
 //      3 4 5     neighbour in direction (di, dj): entries 4 slot .. 4 slot + 3, row by row:
 //      0 1 2     [uu uv; vu vv]. Blocks of neighbours that are no unknowns are 0.
 //
-// Arrays are (j, i, n) over the patch and as many rings of ghosts as its level has (halo.hpp):
-// n = 36 entries of a row, 2 values (u, v), 4 entries of an inverse block. A row and what it
-// multiplies lie together in memory; cells that are no unknowns are never read.
+// Arrays are (j, i, n) over the patch and the rings of ghosts of its level (halo.hpp): n = 36
+// entries of a row, 2 values (u, v), 4 entries of an inverse block. The n values of a cell are
+// contiguous; only unknown cells are read.
 #pragma once
 
 #include "kernels/grid/list.hpp"
@@ -19,7 +18,7 @@
 
 namespace nunatak {
 
-/// Four numbers that are multiplied and added together, in one register where the compiler has
+/// Four numbers that are multiplied and added together, in one vector register if the compiler has
 /// vector types.
 #if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
 template <class Real> struct FourNumbers {
@@ -47,7 +46,7 @@ using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as a
 /// The cells around a rectangle of view indices, ring by ring, each in raster order.
 struct RingCells {
   int j0, i0, rows, columns; ///< of the rectangle
-  /// In rings 1 to `ring`.
+  /// The number of cells in rings 1 to `ring`.
   KOKKOS_INLINE_FUNCTION int count(int ring) const {
     return (rows + 2 * ring) * (columns + 2 * ring) - rows * columns;
   }
@@ -55,7 +54,7 @@ struct RingCells {
     ring = 1;
     while (n >= count(ring)) ++ring;
     n -= count(ring - 1);
-    // the rows between the first and the last have two cells
+    // rows between the first and the last have two cells
     const int width = columns + 2 * ring, above = rows + 2 * ring - 1;
     const int row = n < width ? 0 : Kokkos::min(1 + (n - width) / 2, above);
     const int column = row == 0       ? n
@@ -67,13 +66,13 @@ struct RingCells {
 };
 
 constexpr int most_rings = 32;
-/// How many unknowns are in rings 0 to k.
+/// The number of unknowns in rings 0 to k.
 struct Within {
   int rings[most_rings + 1] = {};
 };
 
-/// The places j stride + i of the unknowns in `owned` and the rings around it into `cells`, as in
-/// NinePoint, and their numbers.
+/// Writes the positions j stride + i of the unknowns in `owned` and the rings around it to `cells`,
+/// as in NinePoint, and their numbers.
 inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int rings,
                           const Kokkos::View<int*, Mem>& cells, const Later<Within>& within) {
   const int rows = active.extent_int(0), stride = active.extent_int(1);
@@ -92,7 +91,7 @@ inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int
         int ring = 0, j = 0, i = 0;
         owned.find(n, ring, j, i);
         if (j >= 0 && i >= 0 && j < rows && i < stride &&
-            active(j, i) != 0) { // grown() ends at the edge of the domain
+            active(j, i) != 0) { // grown() ends at the domain edge
           if (last) cells(in_patch() + before) = j * stride + i;
           before += 1;
         }
@@ -100,13 +99,13 @@ inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int
       });
 }
 
-/// What one rank has of an operator and of the system A x = b.
+/// The part of an operator and of the system A x = b on one rank.
 template <class Real> struct NinePoint {
-  Patch patch;        ///< with all rings of ghosts but the last: arrays have one around it
-  Array2<int> active; ///< 1: unknown; owned cells and ghosts (0 beyond the edge of the domain)
-  Kokkos::View<int*, Mem> cells; ///< the owned unknowns in raster order, then those of ring 1, ...:
-                                 ///< j (patch.xm + 2) + i
-  std::vector<int> within;       ///< [k]: unknowns in rings 0 (owned) to k
+  Patch patch;        ///< with all rings of ghosts except the last, which arrays add
+  Array2<int> active; ///< 1: unknown; owned cells and ghosts (0 beyond the domain)
+  /// positions j (patch.xm + 2) + i of the owned unknowns in raster order, then of ring 1, ...
+  Kokkos::View<int*, Mem> cells;
+  std::vector<int> within;          ///< [k]: unknowns in rings 0 (owned) to k
   Kokkos::View<Real*, Mem> vectors; ///< memory of b, x, r, d, e
   Rows<Real> A;                     ///< 36 entries
   Rows<Real> inverse;               ///< of S D (smoother.hpp), D the diagonal block
@@ -123,8 +122,8 @@ template <class Real> struct NinePoint {
                    36);
     inverse = Rows<Real>(Kokkos::view_alloc("inverse", Kokkos::WithoutInitializing), p.ym + 2,
                          p.xm + 2, 4);
-    // One block of memory, each vector at another offset into its page: loads and stores at the
-    // same offset of several pages would wait for each other (4 K aliasing).
+    // One block of memory, each vector at a different offset into its page, to avoid 4K aliasing of
+    // loads and stores.
     const std::size_t page = 4096 / sizeof(Real), shift = 576 / sizeof(Real);
     const std::size_t length =
         ((2 * static_cast<std::size_t>(p.ym + 2) * static_cast<std::size_t>(p.xm + 2)) / page + 1) *
@@ -144,18 +143,17 @@ template <class Real> struct NinePoint {
   }
   int size() const { return within[0]; } ///< owned unknowns
   int within_ring(int ring) const { return within[ring]; }
-  /// The rows with the view indices of the owned patch.
+  /// The rows, indexed by view indices of the owned patch.
   Rows<Real> rows_of_owned() const {
     return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(m_first), patch.ym + 2,
                       patch.xm + 2, 36);
   }
 
 private:
-  int m_first = 0; // place of view indices (0, 0) of the owned patch
+  int m_first = 0; // position of view indices (0, 0) of the owned patch
 };
 
-/// (A x) of one cell. `a`: its row; `x`: its value in an array whose rows of cells are `stride`
-/// cells long.
+/// (A x) of one cell. `a`: its row; `x`: its value in an array with rows of `stride` cells.
 template <class Real>
 KOKKOS_INLINE_FUNCTION void row_product(const Real* a, const Real* x, int stride, Real& u,
                                         Real& v) {
@@ -169,7 +167,7 @@ KOKKOS_INLINE_FUNCTION void row_product(const Real* a, const Real* x, int stride
   v = sum[2] + sum[3];
 }
 
-/// f(c) for each unknown in rings 0 (owned) to `ring`, c = its place in an array of cells.
+/// f(c) for each unknown in rings 0 (owned) to `ring`, c = its position in an array of cells.
 template <class Real, class F>
 void for_each_unknown(const char* label, const NinePoint<Real>& p, int ring, const F& f) {
   const auto cells = p.cells;
@@ -192,9 +190,9 @@ void for_each_ghost(const char* label, const NinePoint<Real>& p, int first, int 
         label, Kokkos::RangePolicy<Exec>(begin, end), KOKKOS_LAMBDA(int n) { f(cells(n)); });
 }
 
-/// The inverses of the diagonal blocks D, each divided by its S (smoother.hpp): the larger of the
-/// sums of |entries| of the two rows of D^-1 A. A block that is singular to rounding is replaced by
-/// its trace times the identity, which is not smaller. In rings 0 to `ring`.
+/// Inverts the diagonal blocks D, each divided by its S (smoother.hpp): the larger of the sums of
+/// |entries| of the two rows of D^-1 A. A block that is singular to rounding is replaced by its
+/// trace times the identity, which is not smaller. In rings 0 to `ring`.
 template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 0) {
   const auto A = p.A, inverse = p.inverse;
   for_each_unknown(

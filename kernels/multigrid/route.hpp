@@ -1,6 +1,6 @@
-// Moves numbers of single cells between the patches of a level, or of two levels: ghosts, merged
-// patches (halo.hpp). Both ends list the same cells in the same order, so that numbers travel
-// without their places, and only those of unknowns.
+// Moves values of single cells between the patches of one or two levels: ghosts, merged patches
+// (halo.hpp). Both ends list the same cells in the same order, so that values are sent without
+// positions, and only for unknowns.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -16,9 +16,9 @@
 
 namespace nunatak {
 
-/// Packets of bytes (a multiple of 4) between ranks, and from a rank to itself: to() and expect()
-/// for each piece, send(), and from() for each piece in the order in which the sender has written
-/// it. After clear() the same again, between the same ranks, with what was allocated before.
+/// Packets of bytes (multiples of 4) between ranks, or on one rank: to() and expect() for each
+/// piece, send(), then from() for each piece in the order in which the sender wrote it. clear()
+/// allows the next round between the same ranks and reuses the memory.
 class Mail {
 public:
   explicit Mail(Ranks& ranks)
@@ -82,13 +82,13 @@ private:
 
   Ranks& m_ranks;
   std::vector<std::vector<Packet>> m_out, m_in;
-  std::vector<std::vector<std::size_t>> m_read; // words, of the packets that came
+  std::vector<std::vector<std::size_t>> m_read; // words read from the packets received
   std::vector<Own> m_own;
 };
 
 using RoutePlaces = Kokkos::View<int*, Mem>;
 
-/// to[k] = from[places[k]], or to[places[k]] = from[k], for `width` numbers of each cell.
+/// to[k] = from[places[k]], or to[places[k]] = from[k], for `width` values per cell.
 template <class T> void gather_cells(const RoutePlaces& places, int width, const T* from, T* to) {
   Kokkos::parallel_for(
       "route: pack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))),
@@ -108,11 +108,11 @@ template <class T> void scatter_cells(const RoutePlaces& places, int width, cons
       });
 }
 
-/// The ends of the pieces of a list, for the host and loops.
+/// The ends of the pieces of a list, accessible to host and loops.
 using RouteEnds = Kokkos::View<int*, PinnedMem>;
 
-/// Of `all`, the places of cells that are 1 in `active`, in the same order. `ends`: of the pieces
-/// of `all`, then of those kept.
+/// The positions in `all` of cells that are 1 in `active`, in the same order. `ends`: of the pieces
+/// of `all`; on return, of those kept.
 inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const RoutePlaces& kept,
                         const RouteEnds& ends) {
   const int pieces = ends.extent_int(0) / 2;
@@ -128,18 +128,18 @@ inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const
       });
 }
 
-/// One end of a route: what leaves the local patches, or what arrives at them.
+/// One end of a route: what leaves the local patches, or what arrives.
 class RouteEnd {
 public:
-  /// Cells of patch `part`, on local rank `local`, that travel from or to `rank`. Those of a pair
-  /// of ranks are added in the same order at both ends.
+  /// Adds cells of patch `part`, on local rank `local`, sent to or received from `rank`, in the
+  /// same order at both ends.
   void add(std::size_t part, int local, int rank, std::vector<int> places) {
     if (m_parts.empty() || m_parts.back().part != part)
       m_parts.push_back({part, local, {}, {}, {}});
     const auto cells = static_cast<int>(places.size());
     m_parts.back().pieces.push_back({rank, std::move(places), cells});
   }
-  /// From now on only cells travel that are 1 in active[part].
+  /// Restricts the route to cells that are 1 in active[part].
   void keep(const std::vector<Array2<int>>& active) {
     if (empty()) return;
     list();
@@ -166,7 +166,7 @@ public:
       m_parts[n].places = Kokkos::subview(kept[n], std::make_pair(0, before));
     }
   }
-  /// The Views of places. Call it after the last add().
+  /// Makes the Views of positions, after the last add().
   void list() {
     for (Part& part : m_parts) {
       std::vector<int> all;
@@ -180,7 +180,7 @@ public:
   }
 
   bool empty() const { return m_parts.empty(); }
-  /// Allocates so many bytes of each cell.
+  /// Allocates `bytes_of_cell` bytes per cell.
   void reserve(std::size_t bytes_of_cell) {
     for (Part& part : m_parts) {
       const std::size_t size = (part.places.extent(0) * bytes_of_cell + 7) / 8;
@@ -198,7 +198,7 @@ public:
       scatter_cells<T>(part.places, width, reinterpret_cast<const T*>(part.buffer.data()),
                        target(part.part));
   }
-  /// f(local, rank, bytes, buffer) of each piece that is not empty.
+  /// f(local, rank, bytes, buffer) for each piece that is not empty.
   template <class F> void for_each(std::size_t bytes_of_cell, const F& f) const {
     for (const Part& part : m_parts) {
       std::byte* at = reinterpret_cast<std::byte*>(part.buffer.data());
@@ -213,8 +213,8 @@ public:
 private:
   struct Piece {
     int rank;
-    std::vector<int> places; ///< all that may travel
-    int cells;               ///< how many of them do
+    std::vector<int> places; ///< all cells that may be sent
+    int cells;               ///< number of cells sent
   };
   struct Part {
     std::size_t part;
@@ -226,12 +226,11 @@ private:
   std::vector<Part> m_parts;
 };
 
-/// Moves numbers from patches to patches. Not collective, except for messages between the ranks of
-/// its ends.
+/// Moves values between patches. Not collective, except for messages between the ranks of its ends.
 class Route {
 public:
   Route() = default;
-  /// `alone`: no cell goes to another rank, and no rank is waited for.
+  /// `alone`: no cell goes to another rank, so no rank is waited for.
   explicit Route(Ranks& all, bool alone = false) : m_all(&all), m_alone(alone) {}
 
   RouteEnd start, end;
@@ -247,12 +246,12 @@ public:
     end.list();
   }
 
-  /// `width` numbers of each cell: source(patch) of the start becomes target(patch) of the end. One
+  /// Moves `width` values per cell from source(patch) of the start to target(patch) of the end. One
   /// round of messages.
   template <class F, class G> void move(int width, const F& source, const G& target) {
     move(m_there, width, start, source, end, target);
   }
-  /// From the end to the start.
+  /// The same from the end to the start.
   template <class F, class G> void move_back(int width, const F& source, const G& target) {
     move(m_back, width, end, source, start, target);
   }
@@ -286,7 +285,7 @@ private:
 
   Ranks* m_all = nullptr;
   bool m_alone = false;
-  std::unique_ptr<Mail> m_there, m_back; // their memory stays
+  std::unique_ptr<Mail> m_there, m_back; // reused
 };
 
 } // namespace nunatak

@@ -1,16 +1,15 @@
-// The smoother of multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A, D the 2 x 2 blocks on the
-// diagonal, S a number for each cell.
+// The smoother of multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A, with the 2 x 2 diagonal
+// blocks D and a number S per cell.
 //
-// It needs a bound on the largest eigenvalue of (S D)^-1 A. No estimate is needed: no eigenvalue is
-// larger than a norm of the matrix. S is the larger of the sums of |entries| of the cell's two rows
-// of D^-1 A, so that the rows of (S D)^-1 A have sums of at most 1, which bounds all eigenvalues. S
-// is about 2.9 where the ice is uniform, and large only where it must be. (The same bound for all
-// cells is 4: A is a sum over elements of semidefinite matrices, each between at most 4 cells.) It
-// needs no reduction and no row of a neighbour, and the arithmetic in a cell is the same for every
-// decomposition.
+// It needs a bound on the largest eigenvalue of (S D)^-1 A, for which any matrix norm serves. S is
+// the larger of the sums of |entries| of the cell's two rows of D^-1 A, so that the rows of (S
+// D)^-1 A have sums of at most 1, which bounds all eigenvalues. S is about 2.9 in uniform ice, and
+// larger only where necessary. (A uniform bound is 4: A is a sum over elements of semidefinite
+// matrices, each coupling at most 4 cells.) S needs no reduction and no row of a neighbour, and the
+// arithmetic in a cell is the same for every decomposition.
 //
-// The polynomial of degree k damps the eigenvalues from 0.2/k to 1 (the lower end found best for
-// the SSA of Antarctica):
+// The polynomial of degree k damps the eigenvalues from 0.2/k to 1 (lower end tuned for the SSA of
+// Antarctica):
 //
 //   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta
 //   d_0 = (S D)^-1 r/theta,   rho_k = 1/(2 theta/delta - rho_{k-1})
@@ -27,8 +26,8 @@
 
 namespace nunatak {
 
-/// The polynomial (Saad 2003, algorithm 12.1): its degree, the interval of eigenvalues that it
-/// damps, and the interval's centre and half length.
+/// The polynomial (Saad 2003, algorithm 12.1): degree, and centre and half length of the interval
+/// of eigenvalues that it damps.
 struct Chebyshev {
   int degree = 2;
 
@@ -38,7 +37,7 @@ struct Chebyshev {
   constexpr double delta() const { return 0.5 * (high() - low()); }
 };
 
-/// keep and push of the next step, beginning with that after the first one.
+/// keep and push of the next step, beginning with the second one.
 struct ChebyshevSteps {
   double theta, delta, rho = delta / theta, keep = 0.0, push = 0.0;
   KOKKOS_INLINE_FUNCTION explicit ChebyshevSteps(const Chebyshev& p)
@@ -51,7 +50,7 @@ struct ChebyshevSteps {
   }
 };
 
-/// The arithmetic of the unknown at place c of a part of a level.
+/// The arithmetic of the unknown at position c of a part of a level.
 template <class Real> struct Smoothing {
   const Real *A, *inverse, *b;
   Real *x, *r, *d, *e;
@@ -100,7 +99,7 @@ template <class Real> struct Smoothing {
     pe[1] = keep * pd[1] + push * (q[2] * pr[0] + q[3] * pr[1]);
     // lab 7 end
   }
-  /// x += d, and r -= A d if wanted.
+  /// x += d, and r -= A d with_residual.
   KOKKOS_INLINE_FUNCTION void finish(int c, bool with_residual) const {
     const auto at = 2 * static_cast<std::ptrdiff_t>(c);
     const Real* pd = d + at;
@@ -124,8 +123,7 @@ void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial, int 
       "multigrid: start", p, ring, KOKKOS_LAMBDA(int c) { s.start_from_zero(c, scale); });
 }
 
-/// x += d in the ghosts of rings `first` to `last`, as their owners do, so that x need not be
-/// exchanged.
+/// x += d in the ghosts of rings `first` to `last`, as their owners do, to save an exchange of x.
 template <class Real> void step_ghosts(const NinePoint<Real>& p, int first, int last) {
   const Smoothing<Real> s(p);
   for_each_ghost(
@@ -140,7 +138,7 @@ template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& poly
       "multigrid: residual", p, ring, KOKKOS_LAMBDA(int c) { s.start(c, scale); });
 }
 
-/// Then d and e are swapped. Needs d.
+/// Swaps d and e afterwards. Needs d.
 template <class Real> void step(NinePoint<Real>& p, const ChebyshevSteps& factors, int ring) {
   const Smoothing<Real> s(p);
   const auto keep = static_cast<Real>(factors.keep), push = static_cast<Real>(factors.push);

@@ -1,6 +1,6 @@
-// The transfer between a grid and the next coarser one: P^T A P, P^T r and P x for hats cut to the
-// unknowns. P has the values of the hats (hats.hpp) at the unknowns of the fine grid. Nothing is
-// communicated.
+// Transfer between a grid and the next coarser one: P^T A P, P^T r and P x for hats restricted to
+// the unknowns. P has the values of the hats (hats.hpp) at the unknowns of the fine grid. No
+// communication.
 //
 //   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all unknowns. A coarse
 //   H   H   H       point need not be an unknown of the fine grid: the hats beyond a margin exist,
@@ -12,8 +12,8 @@
 
 namespace nunatak {
 
-/// f(j, i, w) for each fine point (view indices) at which the hat of coarse point (J, I) has a
-/// value w > 0.
+/// f(j, i, w) for each fine point (view indices) where the hat of coarse point (J, I) has a value w
+/// > 0.
 template <class F>
 KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax, const HatAxis& ay, int J, int I,
                                            const F& f) {
@@ -25,8 +25,8 @@ KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax, const HatAxis& ay,
   }
 }
 
-/// An array over `patch` and its ghosts: 1 for each coarse point of `owned`, a part of it, whose
-/// hat is not 0 on all unknowns, 0 elsewhere. Needs a ring of ghosts of `active`.
+/// An array over `patch` and its ghosts: 1 for each coarse point of its part `owned` whose hat is
+/// nonzero on an unknown, 0 elsewhere. Needs a ring of ghosts of `active`.
 inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Array2<int>& active,
                                 const HatAxis& ax, const HatAxis& ay) {
   const auto coarse = make_array<int>("active", patch);
@@ -52,7 +52,7 @@ void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const 
   for_each_unknown(
       "multigrid: Galerkin", coarse, KOKKOS_LAMBDA(int c) {
         const int J = c / stride, I = c % stride;
-        Real wx[5][3], wy[5][3]; // hat I - 1, I, I + 1 at the points centre - 2 .. centre + 2
+        Real wx[5][3], wy[5][3]; // hats I - 1, I, I + 1 at the points centre - 2 .. centre + 2
         for (int o = 0; o < 5; ++o) {
           for (int s = 0; s < 3; ++s) {
             wx[o][s] = static_cast<Real>(ax.neighbour_value(I, o - 2, s - 1));
@@ -115,7 +115,7 @@ void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coars
 }
 
 /// fine.x += P coarse.x in rings 0 to `ring`, except for ghosts across a periodic edge. Needs one
-/// ring of coarse.x more.
+/// more ring of coarse.x.
 template <class Real>
 void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
              const HatAxis& ay, int ring = 1) {

@@ -1,4 +1,4 @@
-// Distances by tiles, wholly on the execution space (see distance.hpp): the solver for a GPU.
+// Distances by tiles on the execution space (see distance.hpp): the solver for GPUs.
 //
 //  +----+----+----+   1. A patch is cut into tiles of 32 x 32 cells. One team loads a tile and the
 //  |    | <- | *  |      ring of cells around it into its scratch memory and sweeps there, along
@@ -8,14 +8,14 @@
 //                        is put on the list.
 //                     3. The listed tiles are next, until the list is empty. Border cells are then
 //                        exchanged between patches, and tiles that get a better offer are listed.
-//                        A reduction tells only after 4, 8, 16, ... of these rounds whether
-//                        anything has changed: superfluous rounds cost only their messages.
+//                        Only after 4, 8, 16, ... of these rounds a reduction finds whether
+//                        anything has changed: extra rounds cost only their messages.
 //
 // Every value is the length of a path and values only decrease, so that the order of tiles and
-// threads does not matter: the result has the bits of the other solvers. All fields and all local
-// ranks share one list, hence the launches. A value travels one tile per launch (a search by levels
-// would need 32 times as many launches). The host reads the length of the list, on a GPU after each
-// 8 launches, and the border cells, which have a buffer of their own; it never touches the fields.
+// threads does not matter: the result has the bits of the other solvers. All fields and local ranks
+// share a list, hence the launches. A value travels one tile per launch. The host reads the length
+// of the list, on a GPU after each 8 launches, and the border cells, from a separate buffer, but
+// never the fields.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -31,7 +31,7 @@ namespace nunatak {
 namespace device_distance {
 
 constexpr int tile = 32;           ///< cells along a side
-constexpr int scratch_row = 35;    ///< tile, ring, and one: rows begin in different banks of a GPU
+constexpr int scratch_row = 35;    ///< tile, ring and padding against bank conflicts on GPUs
 constexpr int unreached = 1 << 30; ///< in scratch: larger than any distance
 constexpr int threads = loops_on_host ? 1 : tile;
 
@@ -39,9 +39,9 @@ constexpr int threads = loops_on_host ? 1 : tile;
 struct FieldPatch {
   int* d;             ///< with ghosts
   BorderCells border; ///< its size, too
-  int tiles_x;        ///< tiles along x
-  int first_tile;     ///< their numbers go on from here, row by row
-  int* buffer;        ///< of border cells: cell n has place n * stride
+  int tiles_x;        ///< number of tiles along x
+  int first_tile;     ///< first tile number; numbered row by row
+  int* buffer;        ///< border cells: cell n has position n * stride
   int stride;
 
   KOKKOS_INLINE_FUNCTION int tile_of(int cell) const {
@@ -50,7 +50,7 @@ struct FieldPatch {
   }
 };
 
-/// Tiles that wait, each at most once.
+/// Tiles to be relaxed, each at most once.
 struct TileList {
   Kokkos::View<int*, WorkMem> tiles, listed; ///< listed[t]: 1 if tile t is in the list
   Kokkos::View<int, WorkMem> count;
@@ -59,8 +59,8 @@ struct TileList {
     if (Kokkos::atomic_exchange(&listed(t), 1) == 0)
       tiles(Kokkos::atomic_fetch_add(&count(), 1)) = t;
   }
-  /// Take a tile before its cells are loaded: a team that changes a neighbouring cell later finds
-  /// it not listed, and lists it again.
+  /// Takes a tile before its cells are loaded: a team that later changes an adjacent cell finds it
+  /// unlisted, and lists it again.
   KOKKOS_INLINE_FUNCTION int take(int n) const {
     Kokkos::atomic_exchange(&listed(tiles(n)), 0);
     Kokkos::memory_fence();
@@ -70,13 +70,13 @@ struct TileList {
 
 KOKKOS_INLINE_FUNCTION int at_most_a_tile(int cells) { return cells < tile ? cells : tile; }
 
-/// True if a cell of value `d` takes the offer of a neighbour of value `from`.
+/// True if `from`, a neighbour's value, improves the value `d` of a cell.
 KOKKOS_INLINE_FUNCTION bool accepts(int d, int from) {
   return from > 0 && (d == 0 || d > from + 1);
 }
 
-/// Pass in both directions through a line of `cells` cells (scratch, `step` apart), from the cell
-/// of the ring before it and from the one behind it. Returns which cells have changed, as bits.
+/// Sweeps in both directions through a line of `cells` cells (scratch, `step` apart), from the ring
+/// cells at both ends. Returns a bit mask of changed cells.
 KOKKOS_INLINE_FUNCTION unsigned sweep_line(int* before, int step, int cells) {
   unsigned changed = 0;
   int last = before[0] < 0 ? unreached : before[0];
@@ -109,7 +109,7 @@ struct RelaxTile {
 
   Shared<const FieldPatch*> patches;
   Shared<const int*> patch_of_tile;
-  TileList now, next, after; ///< after: of the launch behind this one, not in use now
+  TileList now, next, after; ///< after: of the next launch, unused in this one
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int n = team.league_rank();
@@ -156,7 +156,8 @@ struct RelaxTile {
       team.team_barrier();
     }
 
-    int sides = 0; // where a cell next to the tile takes an offer: 1 west, 2 east, 4 south, 8 north
+    // sides where an adjacent cell takes an offer: 1 west, 2 east, 4 south, 8 north
+    int sides = 0;
     const auto store = [&](int k, int& side) {
       const int j = k / tile + 1, i = k % tile + 1;
       if (i > columns || s(j, i) < 0 || s(j, i) == unreached) return;
@@ -171,7 +172,8 @@ struct RelaxTile {
                             Kokkos::BOr<int>(sides));
     team.team_barrier();
     const auto list_neighbours = [&] {
-      Kokkos::memory_fence(); // a team that takes a tile listed here sees what this team has stored
+      // makes the stores of this team visible to teams that take tiles listed here
+      Kokkos::memory_fence();
       if ((sides & 1) && tile_i > 0) next.add(t - 1);
       if ((sides & 2) && tile_i + 1 < p.tiles_x) next.add(t + 1);
       if ((sides & 4) && tile_j > 0) next.add(t - p.tiles_x);
@@ -181,7 +183,7 @@ struct RelaxTile {
   }
 };
 
-/// f(patch, n, cell, ghost) for border cell n of each patch, n as a place in its buffer.
+/// f(patch, n, cell, ghost) for border cell n of each patch; n is a position in its buffer.
 template <class F>
 void for_each_border_cell(const char* label, const Shared<FieldPatch*>& patches, const F& f) {
   const Kokkos::TeamPolicy<Exec> policy(static_cast<int>(patches.extent(0)), Kokkos::AUTO);
@@ -204,7 +206,7 @@ struct Tiles {
   TileList now, next, after;
 };
 
-/// The tiles of `count` fields; set_fields() says which.
+/// The tiles of `count` fields, to be set by set_fields().
 inline Tiles make_tiles(const Ranks& ranks, int count) {
   Tiles tiles;
   tiles.patches = make_shared<FieldPatch*>("distances: patches", ranks.local_size() * count);
@@ -239,7 +241,7 @@ inline void set_fields(const Tiles& tiles, const DistanceFields& fields,
   }
 }
 
-/// List all tiles; no offers from ghosts.
+/// Lists all tiles, without offers from ghosts.
 inline void start(const Tiles& tiles) {
   const TileList list = tiles.next;
   Kokkos::parallel_for(
@@ -250,12 +252,12 @@ inline void start(const Tiles& tiles) {
       KOKKOS_LAMBDA(const FieldPatch& p, int, int, int ghost) { p.d[ghost] = -1; });
 }
 
-/// Relax the listed tiles (at most `listed`), and those that they list, until nothing changes
-/// within the patches. The host looks at the length of the list after several launches: those that
-/// find it empty cost little.
+/// Relaxes the listed tiles (at most `listed`), and those that they list, until nothing changes
+/// within the patches. The host reads the length of the list after several launches: launches with
+/// an empty list are cheap.
 inline void relax(Tiles& tiles, int listed) {
   const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
-  constexpr int launches = loops_on_host ? 2 : 8; // on a GPU an empty launch is cheaper than a look
+  constexpr int launches = loops_on_host ? 2 : 8; // an empty launch on a GPU is cheaper than a read
   while (listed > 0) {
     for (int n = 0; n < launches; ++n) {
       const TileList free = tiles.now;
@@ -277,8 +279,8 @@ inline int how_many(const TileList& list) {
   return listed;
 }
 
-/// Exchange border cells, and list the tiles that get a better offer from beyond their patch. (A
-/// cell at the edge of the domain finds its own value in the buffer, which is no offer.)
+/// Exchanges border cells, and lists the tiles that get a better offer from another patch. (A cell
+/// at the domain edge finds its own value in the buffer, which is no offer.)
 inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
   for_each_border_cell(
       "distances: border cells", tiles.patches,
@@ -295,15 +297,14 @@ inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
 
 } // namespace device_distance
 
-/// Distances by tiles, of one problem after another; keeps its work space.
+/// Solves successive problems by tiles; keeps work space.
 class DeviceDistances {
 public:
   /// The grid must not be periodic. `ranks` must outlive this object.
   explicit DeviceDistances(Ranks& ranks) : m_ranks(ranks) {}
 
-  /// The distances. Fields are read and written by loops only.
-  /// Communicates: per round one message to each neighbour on a side; after 4, 8, 16, ... rounds
-  /// one maximum.
+  /// Computes the distances; only loops access the fields. Communicates: per round one message to
+  /// each neighbour on a side; after 4, 8, 16, ... rounds one maximum.
   DistanceReport solve(const DistanceProblem& problem) {
     const DistanceFields& fields = problem.fields;
     const bool one_rank = m_ranks.decomposition().size() == 1;
