@@ -1,8 +1,7 @@
-// The synthetic continent of `-init marine`, about the size of Antarctica and different for every
+// The synthetic continent of `-init marine`: about the size of Antarctica, different for every
 // seed.
 //
-// One smooth surface h and one bed b define everything; flotation decides where ice floats, so
-// thickness is continuous:
+// A smooth surface h and a bed b define everything; flotation decides, so thickness is continuous:
 //
 //      grounded: H = h - b       |  floating: H = h/(1 - rho/rho_w)  |  no ice
 //   ______                       |                                   |
@@ -51,8 +50,7 @@ public:
       mound = std::max(mound, bump(X - rise.x, Y - rise.y, rise.radius));
     for (const Disc& lake : m_lakes) pit = std::max(pit, bump(X - lake.x, Y - lake.y, lake.radius));
     for (const Disc& h : m_holes) hole = hole || std::hypot(X - h.x, Y - h.y) < h.radius;
-    // the shelf front is where `front` is 0: up to 40 km behind the coast, or a fringe more than 30
-    // km before it
+    // the front is where `front` is 0: up to 40 km behind the coast, or over 30 km before it
     const double advance = 130e3 * (noise(m_seed + 30, X, Y, 400e3) - 0.3);
     const double front = coast + (advance > 30e3 ? advance : std::clamp(advance, -40e3, -15e3));
 
@@ -107,8 +105,7 @@ private:
       const double t = std::clamp(((x - xa) * ux + (y - ya) * uy) / (ux * ux + uy * uy), 0.0, 1.0);
       return std::hypot(x - xa - t * ux, y - ya - t * uy) - (ra + t * (rb - ra));
     }
-    /// A disc inside: t from the inland end to the sea end, s from the left rim (-1) to the right
-    /// rim (1).
+    /// A disc inside: t from the inland to the sea end, s from the left rim (-1) to the right (1).
     Disc place(double t, double s, double radius) const {
       const double ux = xb - xa, uy = yb - ya, length = std::hypot(ux, uy),
                    off = s * (ra + t * (rb - ra)) / length;
@@ -149,8 +146,7 @@ private:
     return 1 + std::min(static_cast<int>(turns * basins), basins - 1);
   }
 
-  /// Bed without mounds and pits. h_sea: surface elevation of the shelf here (on land: of the
-  /// grounding line).
+  /// Bed without mounds and pits. h_sea: shelf surface here (on land: at the grounding line).
   double bed(double x, double y, double d, double coast, double h_sea, double west,
              double plain) const {
     const double cavity = 60.0 + 260.0 * (1.0 - std::exp(std::min(d, 0.0) / 80e3)) *

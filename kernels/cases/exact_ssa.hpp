@@ -15,8 +15,7 @@
 
 namespace nunatak::exact {
 
-/// Test I (Schoof 2006, eqs 4.3 and 5.5): f = rho g h0 1e-3, tau_c = f |y/L|^m, u(y) in closed
-/// form, 0 beyond the width W.
+/// Test I (Schoof 2006, eqs 4.3 and 5.5): f = rho g h0 1e-3, tau_c = f |y/L|^m; u = 0 beyond W.
 struct TestI {
   static constexpr double h0 = 2000.0, slope = 1e-3, L = 40e3, m = 10.0, B = 3.7e8;
   static constexpr double f = rho_ice * gravity * h0 * slope;
@@ -61,8 +60,7 @@ struct TestJ {
   }
 };
 
-/// Van der Veen's shelf, x >= 0 from the grounding line: flux Q0 = u0 H0, stretching rate C H^3
-/// (s-1).
+/// Van der Veen's shelf, x >= 0 from the grounding line: flux Q0 = u0 H0, stretching C H^3 (s-1).
 struct VanDerVeen {
   static constexpr double H0 = 600.0, u0 = 300.0 / seconds_per_year, B = 1.9e8;
 
@@ -86,8 +84,7 @@ struct PlugFlow {
   }
 };
 
-/// Linear drag: u = u0 exp(-a (x - L)) on [-L, L], with a^2 = (tau_c/u_th)/(4 nu0 H0); 5920 m/a at
-/// the fast end.
+/// Linear drag: u = u0 exp(-a (x - L)) on [-L, L], a^2 = (tau_c/u_th)/(4 nu0 H0); max. 5920 m/a.
 struct LinearDrag {
   static constexpr double L = 50e3, H0 = 500.0, nu0 = 30e6 * seconds_per_year,
                           u0 = 100.0 / seconds_per_year, tauc = 1e4;

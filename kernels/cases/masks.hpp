@@ -13,9 +13,9 @@
 //   one path          one path          teeth joined in   no two cells joined
 //                                       the last row
 //
-// percolation: each cell at random; at p = 0.593 components of all sizes (site percolation on the
-// square lattice). shelves: grounded ice, floating ice and ocean, with ice rises and islands, from
-// smooth noise (noise.hpp).
+// percolation: each cell at random; components of all sizes at p = 0.593 (site percolation on the
+// square lattice). shelves: grounded and floating ice, ocean, ice rises and islands, from
+// noise.hpp.
 #pragma once
 
 #include "kernels/cases/noise.hpp"
@@ -29,8 +29,7 @@ inline bool serpentine(int Mx, int j, int i) {
   return j % 2 == 0 || i == (j % 4 == 1 ? Mx - 1 : 0);
 }
 
-/// One path from the corner (0, 0) to the middle, one cell wide, with one cell between its arms,
-/// for any grid size.
+/// One path from the corner (0, 0) to the middle, one cell wide, with one cell between its arms.
 ///
 ///   r = distance to the edge of the grid numbers the rings. Even rings are path, odd rings are
 ///   wall, except for two cells: the cell below the start of an even ring is wall (a), the cell
@@ -65,8 +64,8 @@ inline bool percolation(double p, std::uint64_t seed, int j, int i) {
   return random_of_cell(seed, j, i) < p;
 }
 
-/// A continent with ice shelves, by the legend of the model (kernels/ice/geometry.hpp): 2 grounded,
-/// 3 floating, 4 ocean.
+/// A continent with ice shelves (legend: kernels/ice/geometry.hpp): 2 grounded, 3 floating, 4
+/// ocean.
 ///
 ///     4 4 4 4 4 4 4 4 4
 ///     4 4 3 3 3 4 4 2 4     land     s > 0     s = 0.3 - distance + noise
@@ -74,9 +73,8 @@ inline bool percolation(double p, std::uint64_t seed, int j, int i) {
 ///     4 3 2 2 2 3 3 4 4     rises and islands: where finer noise peaks, within reach of the coast
 ///     4 2 2 2 2 2 2 4 4
 ///
-/// Distances are in units of the longer side of the grid, from its middle; `s` decreases outwards.
-/// `roughness` from 0 (round) to 1 (torn) is the strength of the noise. Every resolution samples
-/// the same continent.
+/// Distances are in units of the longer side of the grid, from its middle. `roughness`, 0 (round)
+/// to 1 (torn), is the strength of the noise. Every resolution samples the same continent.
 class Shelves {
 public:
   static constexpr int grounded = 2, floating = 3, ocean = 4;

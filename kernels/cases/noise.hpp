@@ -7,8 +7,8 @@
 
 namespace nunatak {
 
-/// A 64-bit mix: every input bit changes about half of the output bits (the finaliser of
-/// SplitMix64, Steele et al. 2014).
+/// Mixes 64 bits: every input bit changes about half of the output (SplitMix64, Steele et al.
+/// 2014).
 inline std::uint64_t hash64(std::uint64_t n) {
   n += 0x9e3779b97f4a7c15ULL;
   n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -21,9 +21,8 @@ inline double random01(std::uint64_t seed, std::uint64_t key) {
   return static_cast<double>(hash64(hash64(seed) ^ key) >> 11) / 9007199254740992.0; // 2^53
 }
 
-/// Smooth noise in [-1, 1] with features of size `length` (m): random values on a square lattice of
-/// that spacing, interpolated by the quintic 6 t^5 - 15 t^4 + 10 t^3, whose first and second
-/// derivatives vanish at both ends.
+/// Smooth noise in [-1, 1] with features of size `length` (m): random values on a square lattice,
+/// interpolated by the quintic 6 t^5 - 15 t^4 + 10 t^3, whose ends are flat to second order.
 inline double noise(std::uint64_t seed, double x, double y, double length) {
   const double gx = std::floor(x / length), gy = std::floor(y / length), tx = x / length - gx,
                ty = y / length - gy;

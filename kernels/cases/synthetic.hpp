@@ -1,5 +1,4 @@
-// Initial states without a file, as functions of position: every rank fills its own cells, at any
-// resolution.
+// Initial states without a file, as functions of position, at any resolution.
 //
 //   dome      Halfar's dome at t0 (exact_sia.hpp, test B) on flat land
 //   shelf     the unconfined ice shelf of van der Veen (1983), flowing along x to a calving front

@@ -10,16 +10,14 @@
 //
 // A path that crosses subdomain boundaries n times needs n rounds, and one more to detect the end.
 // Every value is the length of a path, values only decrease, and where no offer is better they are
-// the distances: the fixed point does not depend on the order of events, hence not on the
-// decomposition.
+// the distances: the result does not depend on the order of events or on the decomposition.
 #pragma once
 
 #include "kernels/distance/wave.hpp"
 
 namespace nunatak {
 
-/// Offers of the ghosts to adjacent cells. d: the field of `wave`, with ghosts. Returns the number
-/// of ghosts.
+/// Offers of the ghosts of d, the field of `wave`, to adjacent cells. Returns the number of ghosts.
 inline std::int64_t collect_offers(const Patch& p, const int* d, PatchWave& wave) {
   const int row = p.xm + 2;
   const auto offer = [&](int ghost, int cell) {

@@ -37,8 +37,8 @@ public:
     return m_known.size() + m_known.size() / static_cast<std::size_t>(m_length);
   }
 
-  /// Writes the first message: all cells of the domain. Returns the number of visits of cells, like
-  /// all functions below.
+  /// Writes the first message: the domain's cells. Returns visits of cells, like all functions
+  /// below.
   std::int64_t write_all(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int&) { return d >= 0; });
   }
@@ -81,8 +81,7 @@ public:
     return cells;
   }
 
-  /// After both sides have sent their cells: true if the domain continues across the boundary. What
-  /// was sent is not sent again.
+  /// After the first messages: true if the domain continues across the boundary.
   bool open(const std::vector<PatchWave>& waves) {
     bool is_open = false;
     for (std::size_t f = 0; f < waves.size(); ++f) {

@@ -12,9 +12,9 @@
 //
 // Termination: after round s a non-blocking maximum is started among the members (1 if a member has
 // a message to send); its result is read after round s + lag. If it is 0, no message was under way,
-// and nothing has changed since. The lag is about the duration of a reduction, so that no rank
-// waits for it. Values only decrease, and where no offer is better they are the distances: the same
-// bits for any order of events.
+// and nothing has changed since. The lag is about the duration of a reduction. Values only
+// decrease, and where no offer is better they are the distances: the same bits for any order of
+// events.
 //
 // Communicates, among the members: per round one message to each of up to four neighbours, every
 // `lag` rounds one non-blocking reduction; nothing if there is at most one member. Among all ranks:
@@ -193,7 +193,7 @@ private:
   std::unique_ptr<Group> m_group; // of the last call
 };
 
-/// With maxima, one reduction gives all ranks the same report; otherwise non-members report no
+/// With maxima, one reduction gives all ranks the same report; without, non-members report no
 /// rounds.
 inline void share_report(Ranks& ranks, const DistanceMaxima& maxima, DistanceReport& report) {
   if (!maxima) return;

@@ -1,5 +1,4 @@
-// Distances along the grid: from each cell of a domain to the nearest seed, in steps between
-// 4-neighbours inside the domain.
+// Distances along the grid to the nearest seed, in steps between 4-neighbours inside a domain.
 //
 //   1 2 3 . 7      '.' is outside (-1), 1 is a seed; no seed reaches the 0, which is part of the
 //   . . 4 5 6      domain. Reese et al. (2018), The Cryosphere 12, 1969, section 2: distances to
@@ -25,8 +24,7 @@ const DistanceSolver& distance_solver(const std::string& name);
 
 class Distances {
 public:
-  /// The grid must not be periodic. `ranks` must outlive this object. Throws invalid_argument for
-  /// an invalid argument.
+  /// The grid must not be periodic. `ranks` must outlive this object. Throws invalid_argument.
   Distances(Ranks& ranks, const std::string& solver, const DistanceOptions& options = {});
 
   /// Replaces the fields, in host memory (`device`: in memory of the loops), by the distances.

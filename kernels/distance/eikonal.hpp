@@ -1,5 +1,4 @@
-// Distance in metres: |grad d| = 1 inside a domain, d = 0 at the centres of the seeds (solver
-// `fmm`; see distance.hpp).
+// Solver `fmm` (distance.hpp), in metres: |grad d| = 1 inside a domain, d = 0 at centres of seeds.
 //
 //        n         a = min(u_w, u_e),  b = min(u_s, u_n)          outside the domain, beyond the
 //    w   u   e     [max(u - a, 0)/dx]^2                            edge and where not yet reached u

@@ -28,8 +28,8 @@ struct DistanceProblem {
   DistanceFields fields;
   DistanceSeeds seeds = {};   ///< may be empty: then found in the fields if needed
   DistanceMaxima maxima = {}; ///< may be empty
-  /// members[rank] != 0: the rank owns cells of the domain of a field. The same on all ranks; empty
-  /// if unknown.
+  /// members[rank] != 0: the rank owns cells of the domain. The same on all ranks; empty if
+  /// unknown.
   std::vector<char> members = {};
 };
 

@@ -21,8 +21,8 @@ inline bool improves(int value, int d) { return d == 0 || d > value; }
 
 class PatchWave {
 public:
-  /// d: one field of a patch, flat, with ghosts. The wave does not leave the patch: ghosts become
-  /// -1.
+  /// d: one field of a patch, flat, with ghosts, which become -1: the wave does not leave the
+  /// patch.
   PatchWave(const Patch& patch, int* d) : m_patch(patch), m_row(patch.xm + 2), m_d(d) {
     close_ghosts();
   }

@@ -1,7 +1,7 @@
 // Arrays of the model: Kokkos Views over the patch of a rank, with one ring of ghosts, and loops.
 //
 // Shape and order: (j, i) = (y, x), columns (j, i, k). An owned cell has view indices 1..ym, 1..xm;
-// index 0 and ym + 1 (xm + 1) are ghosts. The label of a View serves profilers and Kokkos' errors
+// index 0 and ym + 1 (xm + 1) are ghosts. Labels of Views are for profilers and Kokkos' errors
 // only.
 //
 // memory.hpp says where arrays live and how columns lie. Two rules hold for every backend:
@@ -140,8 +140,7 @@ template <class F> void for_each_cell_and_ghost(const char* label, const Patch& 
   for_each_of(label, cells_and_ghosts(patch), f);
 }
 
-/// Packs of cells of a row, for functions that take several cells at once (widths.hpp): f(j, i, n)
-/// takes n cells from (j, i) on.
+/// Packs of n cells of a row from (j, i) on, for vectorised functions (widths.hpp): f(j, i, n).
 constexpr int cells_at_once = loops_on_host ? 64 : 1;
 template <class F> struct PackLoop {
   F f;

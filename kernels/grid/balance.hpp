@@ -8,8 +8,7 @@
 
 namespace nunatak {
 
-/// The weight of an ice-free cell relative to one with ice: more than its work, so that ice-free
-/// patches do not become large.
+/// Weight of an ice-free cell relative to an icy one: more than its work, to limit patch sizes.
 constexpr double work_without_ice = 0.1;
 
 /// The work of n lines of `cells` cells each, of which icy_cells[0..n - 1] have ice.

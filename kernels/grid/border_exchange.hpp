@@ -75,8 +75,7 @@ public:
   T* data(int local) const { return m_data.data() + m_start[local]; }
   const std::vector<Side>& sides(int local) const { return m_sides[local]; }
 
-  /// Cells at the edge of the domain keep their values. Communicates: one message to each neighbour
-  /// beyond a side.
+  /// One message to each neighbour beyond a side. Cells at the domain edge keep their values.
   void exchange() {
     Kokkos::fence("nunatak: before the exchange of border cells");
     for (std::size_t r = 0; r < m_out.size(); ++r) {

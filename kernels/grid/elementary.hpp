@@ -1,9 +1,8 @@
 // exp, log, pow, x^(-1/3), x^(-n/8), tan and erf from + - * / sqrt and integer shifts: the same
-// bits on every processor, with every compiler and at any width, provided that nothing is fused or
-// reordered. All except erf are branch-free, so that loops over them vectorise. Errors are below
-// 1.5 units in the last place, relative ones of erf below 4e-15 (tests/kernels/test_elementary.cpp
-// compares with long double and libm). The default rounding mode is assumed. The polynomials
-// interpolate at Chebyshev points.
+// bits on every processor, with every compiler and at any width, if nothing is fused or reordered.
+// All except erf are branch-free and vectorise. Errors are below 1.5 units in the last place,
+// relative ones of erf below 4e-15 (tests/kernels/test_elementary.cpp compares with long double and
+// libm), in the default rounding mode. The polynomials interpolate at Chebyshev points.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -197,8 +196,7 @@ KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
   return round(half) == half ? t.hi : -cotangent;
 }
 
-/// The error function, for initialisation: a series of positive terms, 2/sqrt(pi) e^(-x^2) sum 2^n
-/// x^(2n+1)/(2n+1)!!.
+/// The error function, for initialisation: 2/sqrt(pi) e^(-x^2) sum 2^n x^(2n+1)/(2n+1)!! (all > 0).
 KOKKOS_INLINE_FUNCTION double erf(double x) {
   if (!(x > -6.0 && x < 6.0)) return x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x;
   const double x2 = x * x;

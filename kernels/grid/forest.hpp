@@ -13,8 +13,8 @@ struct Forest {
   Kokkos::View<int*, WorkMem> parents;
 
   KOKKOS_INLINE_FUNCTION int& parent(int c) const { return parents(c); }
-  /// The root of the set of c. Paths are halved: parents are replaced by grandparents, concurrently
-  /// with other threads.
+  /// The root of the set of c. Parents are replaced by grandparents, concurrently with other
+  /// threads.
   KOKKOS_INLINE_FUNCTION int root(int c) const {
     int up = atomic_load(&parent(c));
     while (up != c) {
@@ -25,8 +25,7 @@ struct Forest {
     }
     return c;
   }
-  /// Only a current root gets a new parent; if it is no longer one, the join is retried from its
-  /// root.
+  /// Only a current root gets a new parent; otherwise the join is retried from its root.
   KOKKOS_INLINE_FUNCTION void join(int a, int b) const {
     a = root(a);
     b = root(b);

@@ -37,9 +37,8 @@ inline Strip ghost_strip(const Patch& p, int dx, int dy) {
   // lab 1 end
 }
 
-/// f(dx, dy, to, from) for the eight directions: `to` receives what is sent in direction (dx, dy),
-/// `from`, the opposite neighbour, sends what arrives; -1: no such neighbour. On a periodic grid a
-/// rank may be its own neighbour.
+/// f(dx, dy, to, from) for the eight directions: rank `to` receives what is sent in direction (dx,
+/// dy), and `from`, opposite, sends; -1: none. A rank may be its own neighbour on a periodic grid.
 template <class F> void for_each_message(const Decomposition& d, int rank, const F& f) {
   for (int n = 0; n < 9; ++n) {
     const int dx = n % 3 - 1, dy = n / 3 - 1;

@@ -1,5 +1,4 @@
-// Where arrays live, whether host and device can access them, and how the levels of a column lie.
-// array.hpp has the arrays.
+// Where arrays (array.hpp) live, which side can access them, and how the levels of a column lie.
 //
 // By default both sides access an array: on a CPU it is ordinary memory, on a GPU managed memory,
 // which the driver migrates page by page. With -DNUNATAK_DEVICE_MEMORY=ON an array (Mem) is in
@@ -8,9 +7,8 @@
 //     option on_host returns the array itself and to_loops does nothing.
 //   - What host and loops both access in place, such as lists and the codes of PICO, is declared
 //     shared (SharedMem, shared_array). docs/gpu.md lists it, with bytes.
-// On a CPU the option changes no type, but on_host still copies, and labels of Views in SharedMem
-// begin with "shared: ", by which tests/kernels/as_if_gpu.cpp detects forbidden host accesses to
-// other Views.
+// On a CPU the option changes no type, but on_host still copies, and labels in SharedMem begin with
+// "shared: ", by which tests/kernels/as_if_gpu.cpp detects forbidden host accesses to other Views.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -75,8 +73,7 @@ template <class View, class Copy> void to_loops(const View& a, const Copy& on_ho
   if constexpr (device_memory) Kokkos::deep_copy(a, on_host);
 }
 
-/// On a CPU: prefetches n values that a loop soon accesses in an order that the hardware prefetcher
-/// does not detect.
+/// On a CPU: prefetches n values soon accessed in an order that hardware does not predict.
 template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int n = 1) {
   constexpr int step = 64 / sizeof(T);
   if constexpr (loops_on_host) {

@@ -1,5 +1,4 @@
-// Domain decomposition: the global grid of Mx x My cells is cut into px x py rectangular patches,
-// one per rank.
+// Domain decomposition: Mx x My cells are cut into px x py rectangular patches, one per rank.
 //
 //   rank = ry * px + rx            +-----+-----+-----+
 //                                  |  3  |  4  |  5  |   ry = 1
@@ -23,8 +22,7 @@ struct Patch {
   int xs = 0, ys = 0; ///< first owned column and row (global indices)
   int xm = 0, ym = 0; ///< number of owned columns and rows
 
-  // Global column (row) of a view index: owned cells have view indices 1..xm (1..ym). constexpr:
-  // usable in loops on a GPU.
+  // Global column (row) of a view index, 1..xm (1..ym) if owned. constexpr for loops on GPUs.
   constexpr int global_i(int i) const { return xs + i - 1; }
   constexpr int global_j(int j) const { return ys + j - 1; }
 
@@ -78,10 +76,9 @@ struct Decomposition {
     return (rx < 0 || rx >= px || ry < 0 || ry >= py) ? -1 : ry * px + rx;
   }
 
-  /// px x py patches of Mx / px columns each, the first Mx % px along x one more; rows alike. The
-  /// decomposition of PETSc's DMDACreate2d, for ranks without a DMDA (virtual ranks, tools); the
-  /// model takes it from the DMDA (miniapp/model/dmda.hpp). Throws std::invalid_argument if a patch
-  /// would have no cell.
+  /// px x py patches of Mx / px columns each, the first Mx % px along x one more; rows alike:
+  /// PETSc's DMDACreate2d, for ranks without a DMDA (virtual ranks, tools; see
+  /// miniapp/model/dmda.hpp). Throws std::invalid_argument if a patch would have no cell.
   static Decomposition make(int Mx, int My, int px, int py) {
     if (Mx < 1 || My < 1) {
       throw std::invalid_argument("grid of " + std::to_string(Mx) + " x " + std::to_string(My) +

@@ -102,30 +102,27 @@ public:
   /// The same without waiting, like a loop (array.hpp).
   virtual void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
 
-  /// Replace `values[local]` by the element-wise sum (maximum) over all ranks. Equal sizes on all
-  /// ranks. One collective.
+  /// Replaces `values[local]` (equal sizes) by element-wise sums (maxima) over all ranks. One
+  /// collective.
   virtual void sum(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void max(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void sum(std::vector<std::vector<ReproducibleSum>>& values) = 0;
 
-  /// The contributions of all ranks, concatenated in rank order. Two collectives (lengths,
-  /// contents).
+  /// The contributions of all ranks, in rank order. Two collectives (lengths, contents).
   virtual std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) = 0;
   /// Point-to-point messages: `out[local]` names the receivers (each at most once), `in[local]` the
-  /// senders. Both sides know of each message. On entry `words` in `in` has the size of the longest
-  /// message possible; on return it holds the message. Not collective: ranks without packets need
-  /// not call it.
+  /// senders; both sides know of each message. On entry `words` in `in` has the largest size
+  /// possible; on return it holds the message. Not collective: ranks without packets need not call
+  /// it.
   virtual void exchange(const std::vector<std::vector<Packet>>& out,
                         std::vector<std::vector<Packet>>& in) = 0;
 
-  /// The ranks `members` (ascending, the same list on all members) as a group. Collective over the
-  /// members; others may call it, but must not use the result. Traffic is counted here; this object
-  /// must outlive the group.
+  /// The ranks `members` (ascending, the same list on all members) as a group, which this object
+  /// must outlive. Collective over the members; others may call it, but must not use the result.
   virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
 
-  /// Reports the work of an algorithm on a local rank, in visits of cells, for the clocks of
-  /// virtual ranks. Not collective.
+  /// Reports the work on a local rank, in visits of cells, for virtual clocks. Not collective.
   virtual void work(int local, std::int64_t visits) {
     (void)local;
     count([visits](Traffic& t) { t.work += visits; });
@@ -161,8 +158,7 @@ template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {
   ranks.launch_ghosts(arrays);
 }
 
-/// The exact sum over all ranks of structs of FixedSums and int64s, the same on any number of
-/// ranks. One collective.
+/// The exact sum over all ranks of structs of FixedSums and int64s. One collective.
 template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
   static_assert(sizeof(T) % sizeof(std::int64_t) == 0 && std::is_trivially_copyable_v<T>,
                 "T is made of 64-bit integers");
@@ -188,8 +184,7 @@ inline double from_ordered_bits(std::int64_t n) {
   return x;
 }
 
-/// Element-wise maximum over all ranks of non-negative numbers: values[local], equal sizes. One
-/// collective.
+/// Element-wise maximum over all ranks of non-negative values[local], equal sizes. One collective.
 inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
   std::vector<std::vector<std::int64_t>> bits(values.size());
   for (std::size_t r = 0; r < values.size(); ++r) {

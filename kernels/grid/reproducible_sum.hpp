@@ -5,10 +5,9 @@
 //
 // The bins are the same for all sums: bin b counts units of 2^(32 b). A term is split from the top:
 // a bin takes the term rounded to its units and passes the exact remainder to the bin below. Three
-// bins are kept, down from the lowest one in which every term counts less than 2^30 units; what
-// lies below them is dropped from every term alike. The error before the final rounding is below n
-// 2^-63 max|term|, less than that of a plain sum, n 2^-53 sum|term|, except under massive
-// cancellation.
+// bins are kept, down from the lowest one in which every term counts less than 2^30 units; the rest
+// is dropped from every term alike. The error before the final rounding is below n 2^-63 max|term|,
+// less than that of a plain sum, n 2^-53 sum|term|, except under massive cancellation.
 //
 // Range: |term| < 2^989 and at most 2^31 terms; a larger term, an infinity or NaN makes the value
 // NaN. What is below 2^-993 counts as 0.
@@ -21,8 +20,7 @@
 
 namespace nunatak {
 
-/// Also the element of a reduction: it has no pointers, and += is its operation, in any order and
-/// grouping.
+/// Also the element of a reduction: no pointers; += in any order and grouping.
 struct ReproducibleSum {
   static constexpr int kept = 3, width = 32;
   static constexpr std::int64_t none = -32,

@@ -1,9 +1,8 @@
 // Exact sums, independent of the order of the terms, hence of the number of ranks and threads.
 //
-// Each term is rounded once to a multiple of 2^-40 (about 1e-12) and then added as an integer,
-// exactly. A sum is two 64-bit integers in units 2^32 apart, which any MPI sum of int64 adds.
-// Range: |term| < 2^62 2^-40 = 4e6, at most 2^31 terms. Choose the unit so that terms fit: metres,
-// kelvin, g/kg, dbar.
+// Each term is rounded once to a multiple of 2^-40 (about 1e-12) and added as an integer, exactly.
+// A sum is two 64-bit integers in units 2^32 apart, for any MPI sum of int64. Range: |term| < 2^62
+// 2^-40 = 4e6, at most 2^31 terms. Choose fitting units: metres, kelvin, g/kg, dbar.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -27,8 +26,7 @@ struct FixedSum {
     // lab 5 end
   }
 
-  /// The same for n terms, vectorised: a sum with 1.5 2^52 is rounded to an integer, held in the
-  /// low bits.
+  /// The same for n terms, vectorised: adding 1.5 2^52 rounds to an integer in the low bits.
   KOKKOS_FORCEINLINE_FUNCTION void add(const double* terms, int n) {
     constexpr double round = 6755399441055744.0;
     const auto bits = [](double x) { return Kokkos::bit_cast<std::uint64_t>(x); };

@@ -1,6 +1,5 @@
-// Functions whose loops are vectorised. On a CPU each is also compiled for AVX2 and AVX-512, and
-// the version is chosen at run time, if the compiler supports that. The bits must not depend on the
-// width.
+// Functions whose loops are vectorised: on a CPU also compiled for AVX2 and AVX-512, chosen at run
+// time, if the compiler supports that. The bits must not depend on the width.
 //
 //   namespace detail { KOKKOS_FORCEINLINE_FUNCTION void f(int n, double* x) { ... } }
 //   NUNATAK_WIDE(void, f, (int n, double* x), (n, x))    f(n, x) does detail::f(n, x)

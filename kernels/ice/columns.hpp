@@ -1,5 +1,4 @@
-// Temperature of the ice, column by column, and the hardness that follows from it. Exact solution:
-// robin.hpp.
+// Temperature of the ice, column by column, and the hardness. Exact solution: robin.hpp.
 //
 //   T_t + u T_x + v T_y + w T_z = (k/(rho c)) T_zz + Sigma/(rho c),   w: velocity across the levels
 //
@@ -38,8 +37,7 @@ KOKKOS_INLINE_FUNCTION double pressure_melting(double d) {
 
 constexpr int columns_at_once = loops_on_host ? 8 : 1;
 
-/// A pack of columns, [level][column], with boundary values. An ice-free column has n = 0 and H =
-/// 0.
+/// A pack of columns, [level][column], with boundary values. Ice-free columns: n = 0, H = 0.
 struct ColumnPack {
   static constexpr int P = columns_at_once;
   double T[max_levels][P]; ///< temperature, K
@@ -52,9 +50,8 @@ struct ColumnPack {
   bool floating[P] = {};
 };
 
-/// Input of the explicit part of a step, for one column: its temperature (K) and those of its
-/// neighbours (left, right, below, above in the map), velocity (m s-1) and strain heating over (H -
-/// z)^4 (W m-7).
+/// Input of the explicit part of a step in one column: temperature (K), also of the left, right,
+/// lower and upper neighbours, velocity (m s-1), strain heating over (H - z)^4 (W m-7).
 struct ColumnFields {
   LevelsOf<const double> T, l, r, b, t, u, v, w;
   double heating;
@@ -259,13 +256,12 @@ KOKKOS_INLINE_FUNCTION void prefetch_pack(const View& a, int j, int i, int end) 
 }
 
 /// T_new: temperature (K) after a step dt (s), in owned cells; melted: metres of ice melted inside
-/// each column in this step. Needs ghosts of T and mask. Of the owned cells: H (m), surface
-/// temperature T_s (K), heat flux into the base G (W m-2: geothermal, plus friction if the caller
-/// adds it), u, v, w (m s-1), heating (W m-7, see velocity3d.hpp). Ice-free columns, and levels
-/// above the ice, get the surface temperature. held: 0, or the temperature that an ice-free column
-/// already has in T and in T_new, which the caller swaps: such columns are rewritten only if it
-/// changes. Stable for dt <= min 1/(|u|/dx + |v|/dy); u is largest at the surface or at the base
-/// (advection_rate of both).
+/// each column. Needs ghosts of T and mask. Of the owned cells: H (m), surface temperature T_s (K),
+/// heat flux into the base G (W m-2: geothermal, plus friction if the caller adds it), u, v, w (m
+/// s-1), heating (W m-7, see velocity3d.hpp). Ice-free columns, and levels above the ice, get T_s.
+/// held: 0, or the temperature that ice-free columns already have in T and in T_new, which the
+/// caller swaps: they are rewritten only if it changes. Stable for dt <= min 1/(|u|/dx + |v|/dy); u
+/// is largest at the surface or at the base (advection_rate of both).
 inline MeltedInside
 temperature_step(const Patch& patch, double dx, double dy, double dt, const Levels& levels,
                  const Array2<double>& H, const Array2<int>& mask, const Array2<double>& T_s,

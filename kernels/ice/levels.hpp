@@ -60,8 +60,7 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
   return levels_at(z);
 }
 
-/// Number of levels with z_k < H, at least 1. `guess`, 1..Mz: where the search begins, e.g. the
-/// result of the neighbouring cell.
+/// Number of levels with z_k < H, at least 1. `guess`, 1..Mz: where the search begins.
 KOKKOS_INLINE_FUNCTION int levels_in_ice(const Column& z, double H, int guess = 1) {
   int n = guess;
   for (const int Mz = static_cast<int>(z.extent(0)); n < Mz && z(n) < H;) ++n;

@@ -1,6 +1,5 @@
-// Robin (1955, J. Glaciol. 2, 523-532): steady temperature of a column of ice whose vertical
-// velocity falls linearly to zero at the bed, w = -a z/H, heated from below. Used to start
-// columns.hpp and to verify it.
+// Robin (1955, J. Glaciol. 2, 523-532): steady temperature of an ice column heated from below, with
+// w = -a z/H. Initialises and verifies columns.hpp.
 //
 //   T(z) = T_s + (G sqrt(pi)/(2 k q)) [erf(q H) - erf(q z)],  q^2 = a rho c/(2 k H)
 #pragma once

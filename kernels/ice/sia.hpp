@@ -160,8 +160,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool find_slopes(const FaceRow& row, int n, FacePack
 }
 } // namespace detail
 
-/// The slopes of the first n faces of a row. Returns false, and writes nothing, if none of them has
-/// ice.
+/// The slopes of the first n faces of a row. Returns false and writes nothing if none has ice.
 NUNATAK_WIDE(bool, find_slopes, (const FaceRow& row, int n, FacePack& pack), (row, n, pack))
 
 // --- the flux
@@ -178,11 +177,10 @@ struct SiaDiffusivity {
 
 /// Shear fluxes q_x and q_y (m2 s-1) on all faces of the owned cells. Needs edges, and ghosts of
 /// thickness H (m), mask and rate factor A (Pa-3 s-1; that of ice-free cells is not used next to
-/// ice). Ghosts beyond the domain repeat the edge, so the flux through the edge is zero.
-/// `diffusivity`: a function of (A, H, slope squared), see SiaDiffusivity; 0 if A and the slope
-/// are. No communication: both sides of a subdomain boundary compute the same bits. Returns the
-/// largest diffusivity on a face of the patch (m2 s-1), for max_over_ranks. `later`: as in
-/// reduce_over.
+/// ice). Ghosts beyond the domain repeat the edge: no flux. `diffusivity`: a function of (A, H,
+/// slope squared), see SiaDiffusivity; 0 if A and the slope are. No communication: both sides of a
+/// subdomain boundary compute the same bits. Returns the largest diffusivity on a face (m2 s-1),
+/// for max_over_ranks. `later`: as in reduce_over.
 template <class Diffusivity = SiaDiffusivity>
 double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
                   const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A,
@@ -191,8 +189,7 @@ double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
   constexpr int P = FacePack::P;
   const double per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   const int end = patch.xm + 1, row = patch.xm + 2;
-  // packs of cells (j, i..): each cell has its right and upper faces; row 0 and column 0 have only
-  // one
+  // packs of cells (j, i..) with their right and upper faces; row 0 and column 0 have only one
   const auto flux = KOKKOS_LAMBDA(int j, int n_pack, Largest& D_max) {
     FacePack pack;
     for (int axis = j == 0 ? 1 : 0; axis < 2; ++axis) {

@@ -1,5 +1,4 @@
-// Yield stress of the till below grounded ice: tau_c = N_till tan(phi) (Mohr-Coulomb without
-// cohesion).
+// Yield stress of till below grounded ice: tau_c = N_till tan(phi) (cohesionless Mohr-Coulomb).
 //
 //   N_till  effective pressure, a fraction of the overburden rho g H (Bueler and van Pelt 2015 for
 //           saturated till): N_till = delta^(1 - f) rho g H, from delta (thawed, f = 0) to 1
@@ -22,8 +21,7 @@ struct TillParameters {
   double dT_frozen = 5.0;                 ///< K
 };
 
-/// tau_c (Pa) from bed elevation and thickness (m) and basal temperature (K). log_delta: log of
-/// overburden_fraction.
+/// tau_c (Pa) from b and H (m) and basal temperature (K). log_delta: log of overburden_fraction.
 KOKKOS_FORCEINLINE_FUNCTION double yield_stress(const TillParameters& till, double log_delta,
                                                 double b, double H, double T_base) {
   const auto clamp = [](double x) { return x < 0.0 ? 0.0 : x > 1.0 ? 1.0 : x; };
@@ -51,8 +49,8 @@ NUNATAK_WIDE(void, yield_stresses,
               const double* T_base, double* tauc),
              (till, log_delta, n, b, H, T_base, tauc))
 
-/// tauc (Pa) in owned cells and ghosts: yield stress of grounded ice, 0 elsewhere. Needs ghosts of
-/// b, H, mask and T (K).
+/// tauc (Pa) in owned cells and ghosts, 0 except in grounded ice. Needs ghosts of b, H, mask, T
+/// (K).
 inline void till_yield_stress(const Patch& patch, const TillParameters& till,
                               const Array2<double>& b, const Array2<double>& H,
                               const Array2<int>& mask, const Array3<double>& T,

@@ -3,9 +3,8 @@
 //   q = q_SIA (sia.hpp) + upwind(face-mean sliding velocity * H)
 //
 // Positivity (Smolarkiewicz 1989, Mon. Weather Rev. 117, 2626-2632): the outflow of a cell in a
-// step, F_out = dt * (sum of the outgoing q/dx), is limited to its thickness: each outgoing flux is
-// multiplied by f = min(1, H/F_out) of its donor cell. Both cells of a face use the same flux, so
-// mass is conserved.
+// step, F_out = dt * (sum of the outgoing q/dx), is limited to H by the factor f = min(1, H/F_out)
+// of the donor cell. Both cells of a face use the same flux, so mass is conserved.
 //
 //           q_y(j, i)         function          result                      ghosts needed
 //         +-----^-----+       total_flux        q from q_SIA, H, u, v       edges, H, mask, u, v
@@ -74,8 +73,8 @@ KOKKOS_INLINE_FUNCTION double sliding_flux(double edge, int type_a, double H_a, 
   return only_if((ice_a | ice_b) & ((front & !inwards) | (!front & (edge < surface_ends))), u * H);
 }
 
-/// Cells of a row with their upper and right faces; pointers to the data of the first one. `row`:
-/// offset to the cell above.
+/// Cells of a row with their upper and right faces, from the first one; `row`: offset to the next
+/// row.
 struct TransportRow {
   const double *H, *q_x, *q_y; ///< m, m2 s-1
   const int* mask;
@@ -163,7 +162,7 @@ inline FixedSum sum_thickness(const Patch& patch, const Array2<double>& H) {
 }
 
 /// q = q_SIA + sliding, on all faces of the owned cells (m2 s-1). Needs edges, ghosts of H (m),
-/// mask and the sliding velocity u, v (m s-1, used in icy cells only). q_sia_x, q_sia_y: from
+/// mask and the sliding velocity u, v (m s-1, used in icy cells only), and the result of
 /// sia_fluxes.
 inline void total_flux(const Patch& patch, const Edges& edges, const Array2<double>& H,
                        const Array2<int>& mask, const Array2<double>& u, const Array2<double>& v,
@@ -183,8 +182,7 @@ inline void total_flux(const Patch& patch, const Edges& edges, const Array2<doub
       });
 }
 
-/// f = min(1, H/F_out) of the owned cells, the fraction of the outflow that is available. Exchange
-/// its ghosts next.
+/// f = min(1, H/F_out) of the owned cells. Exchange its ghosts next.
 inline void outflow_factor(const Patch& patch, double dx, double dy, double dt,
                            const Array2<double>& H, const Array2<double>& q_x,
                            const Array2<double>& q_y, const Array2<double>& f) {
@@ -198,10 +196,9 @@ inline void outflow_factor(const Patch& patch, double dx, double dy, double dt,
 }
 
 /// H_new = H + dt (M - m - div q), limited by f (ghosts needed), in owned cells. H, mask: before
-/// the step. M: surface balance, m: basal melt of floating ice, in m s-1 of ice; M in kg m-2 s-1 if
-/// M_unit = rho_ice. Returns the budget of the owned cells, for sum_over_ranks (`later`: as in
-/// reduce_over). Sources act after advection; neither acts on ice-free ocean, and m only on
-/// floating ice.
+/// the step. M: surface balance, m: basal melt, in m s-1 of ice; M in kg m-2 s-1 if M_unit =
+/// rho_ice. Returns the budget of the owned cells, for sum_over_ranks (`later`: as in reduce_over).
+/// Sources act after advection; neither acts on ice-free ocean, and m only on floating ice.
 inline MassBudget update_thickness(const Patch& patch, double dx, double dy, double dt,
                                    const Array2<double>& H, const Array2<int>& mask,
                                    const Array2<double>& q_x, const Array2<double>& q_y,

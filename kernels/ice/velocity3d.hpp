@@ -5,10 +5,9 @@
 //   w(z) = w_b - int_0^z (u_x + v_y) dz'
 //   Sigma = 2 A (rho g |grad h| (H-z))^(n+1)   (W m-3, of shearing)
 //
-// (Winkelmann et al. 2011, eq. 1 and 7.) z is the height above the base. Incompressibility keeps
-// its form in these coordinates, and w is the velocity across the levels, w = w_true - u .
-// grad(base) - d(base)/dt, as the temperature equation needs it. At the base w_b = -(melt of
-// floating ice).
+// (Winkelmann et al. 2011, eq. 1 and 7.) z is the height above the base, in which incompressibility
+// keeps its form; w is the velocity across the levels, w = w_true - u . grad(base) - d(base)/dt, as
+// the temperature equation needs it. At the base w_b = -(melt of floating ice).
 //
 // grad h at a cell: the mean of the differences to its neighbours, except across a front or a cliff
 // (sia.hpp):
@@ -88,8 +87,7 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
 
 /// w (m s-1, upwards across the levels) in owned cells, by the trapezoidal rule. Needs ghosts of u,
 /// v and mask; H and the basal melt m (m s-1 of ice, used where floating) of the owned cells.
-/// Derivatives are centred, or one-sided next to an ice-free cell; zero along an axis without icy
-/// neighbours.
+/// Derivatives are centred, one-sided next to an ice-free cell, zero between two of them.
 inline void vertical_velocity(const Patch& patch, double dx, double dy, const Levels& levels,
                               const Array2<double>& H, const Array2<int>& mask,
                               const Array2<double>& m, const HorizontalVelocity& velocity,

@@ -11,9 +11,8 @@
 // Fragments are addressed by position, so the merge is linear in fragments and edges. Only the
 // components are sorted, by identity.
 //
-// Consecutive numbers without a gather of all components: the number of a component is one more
-// than the number of components that begin before it. Those that touch no boundary are only
-// counted, per row of the grid:
+// Consecutive numbers without a gather of all components: the number of a component is 1 plus the
+// number of those that begin before it. Those that touch no boundary are counted per grid row:
 //
 //   row j   | rank 0: 2 begin here | rank 1: 1 | ...   begin before = all of rows 0..j-1
 //   row j-1 |            0         |         4 |         + in this row, of the ranks in the west
@@ -60,8 +59,7 @@ private:
 struct SentFragments {
   /// Fragments that touch a subdomain boundary, and the largest; by identity.
   std::vector<Component> fragments;
-  /// Per fragment: numbered components of this patch that are not sent and begin before it in its
-  /// row.
+  /// Per fragment: numbered, unsent components of this patch that begin before it in its row.
   std::vector<int> before;
   std::vector<std::int64_t> edges; ///< see edge()
   /// Global row << 32 | number of numbered components, not sent, that begin in it, if any.
@@ -170,8 +168,7 @@ public:
   int position(int rank, int fragment) const { return m_position[m_first[rank] + fragment]; }
   /// The number of numbered components among the first whole ones.
   int numbered_before(int position) const { return m_wholes_before[position]; }
-  /// Numbered components that were not sent and begin before row j of a patch (view index), whose
-  /// global row is `row`.
+  /// Numbered, unsent components that begin before row j of a patch (global row `row`).
   int counted_before(int row, const std::vector<int>& west, int j) const {
     return m_numbered ? m_row[row] + west[j - 1] : 0;
   }
@@ -253,12 +250,10 @@ struct LargestComponent {
 
 /// The components of one mask.
 struct Components {
-  /// fragments[local][c]: identity, area and flags of the whole component of fragment c of a local
-  /// rank, over all ranks
+  /// fragments[local][c]: identity, area and flags of the whole component of fragment c
   std::vector<LargeList<Component>> fragments;
-  /// number[local][c]: the number of the component, 1, 2, ... by identity (raster order of the
-  /// first cell) among the numbered ones (LabelMask::numbered, or all if LabelMask::all); 0 if not
-  /// numbered
+  /// number[local][c]: the number of the component, 1, 2, ... in raster order of the first cell,
+  /// among the numbered ones (LabelMask::numbered, or all if LabelMask::all); 0 if not numbered
   std::vector<LargeList<int>> number;
   int numbered = 0; ///< numbered components on all ranks
   /// whole components by identity: all of them if LabelMask::all, else those that touch a subdomain
@@ -275,8 +270,7 @@ struct Components {
 
 class BoundaryLabels {
 public:
-  /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps work
-  /// space between calls.
+  /// The decomposition must not be periodic. `ranks` must outlive this object.
   explicit BoundaryLabels(Ranks& ranks)
       : m_ranks(ranks), m_border_numbers(static_cast<std::size_t>(ranks.local_size())) {
     if (ranks.decomposition().periodic_x || ranks.decomposition().periodic_y) {
@@ -285,17 +279,15 @@ public:
     }
   }
 
-  /// The caller fills data(local)[n masks + m] with the fragment of border cell n in mask m (-1:
-  /// none), then calls join().
+  /// Fill data(local)[n masks + m] with the fragment of border cell n in mask m or -1, then join().
   BorderExchange<int>& border(std::size_t masks) {
     m_masks = masks;
     m_border = &m_borders.try_emplace(masks, m_ranks, static_cast<int>(masks)).first->second;
     return *m_border;
   }
 
-  /// `components[m]`: fragments found in the patches, in raster order of the first cell; everything
-  /// else is output. `maxima[local]`: values to be replaced by their maxima over all ranks (equal
-  /// sizes on all ranks).
+  /// `components[m]`: fragments found in the patches, in raster order of the first cell; the rest
+  /// is output. `maxima[local]` (equal sizes) is replaced by maxima over all ranks.
   void join(const std::vector<LabelMask>& masks, const std::vector<Components*>& components,
             std::vector<std::vector<std::int64_t>>& maxima) {
     const std::size_t locals = m_border_numbers.size();
@@ -377,8 +369,8 @@ private:
     }
   }
 
-  /// m_place[m][r][c]: position of fragment c among those that rank r sends, or Unsent. The border
-  /// gets these positions plus one.
+  /// m_place[m][r][c]: position of fragment c among those sent, or Unsent. The border gets it plus
+  /// 1.
   void choose_fragments(std::size_t r, std::size_t m, const LabelMask& mask,
                         const LargeList<Component>& fragments) {
     const std::vector<int>& numbers = m_border_numbers[r];

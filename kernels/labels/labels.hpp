@@ -66,9 +66,8 @@ public:
     };
   }
 
-  /// Labels all masks over the segments of each local rank, whose codes may have changed since they
-  /// were found. `maxima[local]`: values to be replaced by their maxima over all ranks (equal sizes
-  /// on all ranks).
+  /// Labels all masks over the segments of each local rank, with their current codes.
+  /// `maxima[local]` (equal sizes) is replaced by maxima over all ranks.
   const std::vector<MaskLabels>& update(const std::vector<Segments>& segments,
                                         const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
@@ -116,9 +115,8 @@ private:
   std::vector<MaskLabels> m_labels;
 };
 
-/// Writes component numbers to an array over the owned cells: 0 outside the mask and for unnumbered
-/// components. `local`: the local rank of `patch` and `segments`. Ghosts are not written. No
-/// communication.
+/// Writes component numbers to the owned cells of an array: 0 outside the mask and for unnumbered
+/// components. `local`: the local rank of `patch` and `segments`. No communication.
 inline void write_numbers(const Patch& patch, const Segments& segments, const MaskLabels& labels,
                           std::size_t local, const SharedArray2<int>& numbers) {
   constexpr int block =

@@ -69,7 +69,6 @@ inline std::int64_t flags_of(const LabelMask& mask, int code) {
 class PatchLabels {
 public:
   /// component[n]: fragment of segment n, or -1. fragments[c]: in raster order of the first cell.
-  /// Host memory; no communication.
   void update(const Patch& p, const Segments& s, const LabelMask& mask, LargeList<int>& component,
               LargeList<Component>& fragments) {
     int flags[256];
@@ -134,8 +133,7 @@ private:
     return labels;
   }
 
-  /// The label of a run: the smallest label of the runs below that it touches, which are joined, or
-  /// `new_label`.
+  /// The smallest label of the runs below that a run touches, which are joined, or `new_label`.
   int join_run(int i0, int i1, int new_label) {
     // lab 3 begin: union-find over a run and those below | stub: throw "lab 3: not written yet";
     int *set = m_set.data() + 1, root = new_label;
@@ -155,8 +153,7 @@ private:
     // lab 3 end
   }
 
-  /// Numbers sets in the order of their smallest labels and merges their fragments. Returns the
-  /// number of sets.
+  /// Numbers sets by their smallest labels, merges their fragments. Returns the number of sets.
   int number_sets(int labels, Component* fragments) {
     int *set = m_set.data() + 1, joined = 0, sets = 0;
     set[-1] = -1;

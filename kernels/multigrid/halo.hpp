@@ -1,5 +1,4 @@
-// The patches of a level of multigrid.hpp: their owners and ghosts, and how they are merged onto
-// fewer ranks.
+// The patches of a level of multigrid.hpp: owners, ghosts, and merging onto fewer ranks.
 //
 // Ghosts are several rings, so that a level needs fewer exchanges. Ghost values are computed
 // redundantly, bit by bit as by their owner.
@@ -73,8 +72,7 @@ inline Patch grown(const Patch& p, int rings) {
           std::min(p.ys + p.ym + rings, p.My) - y};
 }
 
-/// A strip at the end of a message in direction (dx, dy), `more` cells wider against that
-/// direction.
+/// A strip at the end of a message in direction (dx, dy), `more` cells wider in the opposite one.
 inline Strip widened(Strip s, int dx, int dy, int more) {
   if (dy == 1) s.j0 -= more;
   if (dy == -1) s.j1 += more;
@@ -83,8 +81,7 @@ inline Strip widened(Strip s, int dx, int dy, int more) {
   return s;
 }
 
-/// The cells of a strip of `p` (view indices) in an array over `array` and its ghosts, in raster
-/// order.
+/// The cells of a strip of `p` (view indices) in an array over `array`, in raster order.
 inline std::vector<int> places_in(const Patch& array, const Patch& p, const Strip& s) {
   std::vector<int> places;
   for (int j = s.j0; j < s.j1; ++j) {
@@ -108,9 +105,8 @@ inline bool patches_have(const Decomposition& d, int cells) {
   return wide(d.x) && wide(d.y);
 }
 
-/// Exchange of `rings` rings of ghosts around the patches of `level`, which have at least that many
-/// cells along an axis that is cut; one ring where it is periodic. Arrays cover grown(patch, rings
-/// - 1) and its ghosts.
+/// Exchange of `rings` rings of ghosts around the patches of `level`, which have at least as many
+/// cells along an axis that is cut. Arrays cover grown(patch, rings - 1) and its ghosts.
 inline Route halo(const Holders& level, int rings) {
   const Decomposition& d = level.decomposition();
   Route route(level.all(), d.size() == 1);
@@ -179,8 +175,7 @@ public:
     }
     m_gather.list();
   }
-  /// Restricts messages to unknowns: below[n], above[n] are 1 in those of the local patches, ghosts
-  /// included.
+  /// Restricts messages to unknowns: 1 in below[n], above[n], which include ghosts.
   void keep(const std::vector<Array2<int>>& below, const std::vector<Array2<int>>& above) {
     m_gather.keep(below, above);
     m_give_back.keep(above, below);

@@ -1,5 +1,4 @@
-// Linear hat functions on every second point of a grid: the basis of the next coarser grid, along
-// one axis.
+// Linear hat functions on every second point of an axis: the basis of the next coarser grid.
 //
 //   fine     0   1   2   3   4   5     a coarse point lies on every even fine point;
 //            |   .   |   .   |   .     an odd fine point is the mean of its two coarse neighbours
@@ -21,16 +20,14 @@
 
 namespace nunatak {
 
-/// One axis of one rank's patch. View indices: owned points are 1..fine_m (fine), 1..coarse_m
-/// (coarse).
+/// One axis of a patch. View indices of owned points: 1..fine_m (fine), 1..coarse_m (coarse).
 struct HatAxis {
   bool halved = false, periodic = false;
   int fine_M = 0, coarse_M = 0; ///< points of the whole axis
   int fine_s = 0, fine_m = 0;   ///< first owned point, number of owned points
   int coarse_s = 0, coarse_m = 0;
 
-  /// Left coarse neighbour (view index, 0..coarse_m) of an owned fine point, and the weights of
-  /// this one and the next.
+  /// Left coarse neighbour (0..coarse_m) of an owned fine point; weights of it and the next one.
   KOKKOS_INLINE_FUNCTION int parent(int i) const {
     return halved ? (fine_s + i - 1) / 2 - coarse_s + 1 : i;
   }
@@ -42,14 +39,12 @@ struct HatAxis {
   KOKKOS_INLINE_FUNCTION int centre(int I) const {
     return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : I;
   }
-  /// The value of hat I at that point + o, o = -1, 0, 1; 0 where there is no fine point or ghost (I
-  /// beyond the end).
+  /// Value of hat I at that point + o, o = -1, 0, 1; 0 beyond the end.
   KOKKOS_INLINE_FUNCTION double value(int I, int o) const {
     if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
     return halved && !across_closure(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
   }
-  /// The value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2 (neighbours of the
-  /// support of hat I).
+  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2.
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
     if (!halved || across_closure(I, o)) return o == s ? 1.0 : 0.0;
     if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
@@ -58,8 +53,7 @@ struct HatAxis {
   }
 
 private:
-  /// True between the last and the first point of a periodic axis with an odd number of points: no
-  /// odd point lies there.
+  /// True where a periodic axis with an odd number of points closes, without an odd point.
   KOKKOS_INLINE_FUNCTION bool across_closure(int I, int o) const {
     if (!periodic || fine_M % 2 == 0) return false;
     const int C = coarse_s + I - 1;

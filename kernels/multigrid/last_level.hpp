@@ -1,6 +1,5 @@
 // The last level of a cycle of multigrid.hpp, on one rank: its inverse, in double precision,
-// computed and applied by one team of threads without the host. It has at most 50 unknowns if a
-// coarser grid exists.
+// computed and applied by one team of threads. At most 50 unknowns if a coarser grid exists.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -28,8 +27,7 @@ public:
   KOKKOS_INLINE_FUNCTION double* matrix() const { return m_memory.data(); }
   KOKKOS_INLINE_FUNCTION int size() const { return m_n; }
 
-  /// Computes the negative inverse, in place of the matrix or behind it. Called by all threads of
-  /// the team after a barrier.
+  /// Computes the negative inverse. Called by all threads of the team after a barrier.
   template <class Team> KOKKOS_INLINE_FUNCTION void find(const Team& team) const {
     const int n = m_n;
     double *now = matrix(), *next = now + n * n, *diagonal = next + n * n;

@@ -8,8 +8,7 @@ namespace nunatak {
 
 namespace {
 
-/// The axes that are halved next: both, unless one is already much coarser than the other or has
-/// one point.
+/// The axes to halve next: both, unless one is much coarser than the other or has one point.
 Halving next_halving(const Decomposition& d, double dx, double dy) {
   Halving h{d.Mx > 1, d.My > 1};
   if (h.x && h.y) h = {dx <= 1.5 * dy, dy <= 1.5 * dx};
@@ -66,8 +65,7 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
   }
 }
 
-// One rank has the last level and levels of few unknowns, but merging never creates a large patch
-// on a rank.
+// One rank has the last level and levels of few unknowns, but never a large merged patch.
 template <class Real>
 int Multigrid<Real>::side_of_blocks(std::int64_t least, Halving halving) const {
   const Decomposition& d = m_levels.back().holders.decomposition();

@@ -1,7 +1,6 @@
-// Multigrid for a 9-point operator on the cells of a masked grid: one V-cycle is a symmetric
-// approximation of A^-1. Made for the SSA on an ice sheet: unknowns only where there is ice,
-// margins of any shape, islands and tongues one cell wide, viscosity and drag that jump by orders
-// of magnitude.
+// Multigrid for a 9-point operator on a masked grid: one V-cycle is a symmetric approximation of
+// A^-1. Made for the SSA on an ice sheet: margins of any shape, islands and tongues one cell wide,
+// viscosity and drag that jump by orders of magnitude.
 //
 //  levels       hats on every second point, restricted to the unknowns (hats.hpp): a hat exists if
 //               it is nonzero on an unknown. Hats sum to 1 at any margin, so translations, linear
@@ -18,8 +17,7 @@
 //               rank 0. The other ranks wait.
 //  last level   last_level.hpp: its inverse, in double precision
 //
-// Single precision (Real = float) halves the memory traffic; the Krylov method around it uses
-// double precision.
+// In single precision (Real = float) within a Krylov method in double, memory traffic is halved.
 //
 // Communication of one cycle: per level that is smoothed on several ranks two ghost exchanges, of b
 // and of x (finest level: of b). A merge of patches costs a round of messages in each direction (of
@@ -54,22 +52,19 @@ struct MultigridOptions {
 template <class Real> class Multigrid {
 public:
   /// `ranks` must outlive this object. dx, dy: grid spacing (m; only the ratio matters), for
-  /// semicoarsening. active[local]: 1 in unknown cells, in owned cells and ghosts, 0 beyond the
-  /// domain. Collective: two reductions, an exchange per level on several ranks, and a round of
-  /// messages per merge.
+  /// semicoarsening. active[local]: 1 in unknown cells, in owned cells and ghosts. Collective: two
+  /// reductions, an exchange per level on several ranks, a round of messages per merge.
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active,
             const MultigridOptions& options);
 
-  /// The finest level of local rank n: fill A in its owned unknowns, then call set_operator(); set
-  /// b, call cycle(), read x.
+  /// The finest level: fill A in its owned unknowns, set_operator(); set b, cycle(), read x.
   NinePoint<Real>& finest(int n) { return m_levels[0].parts[n]; }
   /// Computes the coarse operators and the inverse of the last one. One exchange per level on
   /// several ranks, one round of messages per merge.
   void set_operator();
   /// x = (approximate inverse of A) b on the finest level. Communication: see above.
   void cycle() { cycle(0, false); }
-  /// The same, and r = b - A x, as a Krylov method needs it: without an extra exchange, unless the
-  /// finest level has one ring.
+  /// The same, and r = b - A x; no extra exchange, unless the finest level has one ring.
   void cycle_with_residual() { cycle(0, true); }
 
   /// "381 x 381 (52925) on 64 ranks, 191 x 191 (13760), ...": points and unknown cells of each
@@ -103,14 +98,12 @@ private:
   /// Degree of the smoother.
   int degree(bool finest) const { return m_options.smoothing + (finest ? 0 : 1); }
   int rings_of(const Decomposition& d, bool finest) const;
-  /// Side of the blocks of patches to be merged next; 1: none. `least`: a lower bound of the
-  /// unknown cells of the level.
+  /// Side of the blocks of patches to merge next; 1: none. `least`: lower bound of unknown cells.
   int side_of_blocks(std::int64_t least, Halving halving) const;
   void count_unknowns(Ranks& ranks);
 
   void cycle(std::size_t l, bool with_residual);
-  /// The smoother's steps after the first one, valid in rings 0 to `ring`; then r in rings 0 to
-  /// `residual` (-1: none).
+  /// Later steps of the smoother, valid in rings 0 to `ring`; then r in 0 to `residual` (-1: none).
   void relax(Level& level, int ring, int residual);
 
   /// Reports `visits` visits per unknown cell of the local ranks in rings `first` to `last`

@@ -18,8 +18,7 @@
 
 namespace nunatak {
 
-/// Four numbers that are multiplied and added together, in one vector register if the compiler has
-/// vector types.
+/// Four numbers multiplied and added together, in one vector register if the compiler has them.
 #if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
 template <class Real> struct FourNumbers {
   typedef Real type
@@ -122,8 +121,7 @@ template <class Real> struct NinePoint {
                    36);
     inverse = Rows<Real>(Kokkos::view_alloc("inverse", Kokkos::WithoutInitializing), p.ym + 2,
                          p.xm + 2, 4);
-    // One block of memory, each vector at a different offset into its page, to avoid 4K aliasing of
-    // loads and stores.
+    // One block of memory, vectors at different offsets into their page, to avoid 4K aliasing.
     const std::size_t page = 4096 / sizeof(Real), shift = 576 / sizeof(Real);
     const std::size_t length =
         ((2 * static_cast<std::size_t>(p.ym + 2) * static_cast<std::size_t>(p.xm + 2)) / page + 1) *

@@ -1,6 +1,5 @@
 // Moves values of single cells between the patches of one or two levels: ghosts, merged patches
-// (halo.hpp). Both ends list the same cells in the same order, so that values are sent without
-// positions, and only for unknowns.
+// (halo.hpp). Both ends list the same cells in the same order: values travel without positions.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -131,8 +130,7 @@ inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const
 /// One end of a route: what leaves the local patches, or what arrives.
 class RouteEnd {
 public:
-  /// Adds cells of patch `part`, on local rank `local`, sent to or received from `rank`, in the
-  /// same order at both ends.
+  /// Adds cells of patch `part` that travel to or from `rank`, in the same order at both ends.
   void add(std::size_t part, int local, int rank, std::vector<int> places) {
     if (m_parts.empty() || m_parts.back().part != part)
       m_parts.push_back({part, local, {}, {}, {}});
@@ -246,8 +244,7 @@ public:
     end.list();
   }
 
-  /// Moves `width` values per cell from source(patch) of the start to target(patch) of the end. One
-  /// round of messages.
+  /// Moves `width` values per cell from source(patch) to target(patch). One round of messages.
   template <class F, class G> void move(int width, const F& source, const G& target) {
     move(m_there, width, start, source, end, target);
   }

@@ -1,5 +1,4 @@
-// The smoother of multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A, with the 2 x 2 diagonal
-// blocks D and a number S per cell.
+// The smoother of multigrid.hpp: Chebyshev's polynomial in (S D)^-1 A; D: 2 x 2 diagonal blocks.
 //
 // It needs a bound on the largest eigenvalue of (S D)^-1 A, for which any matrix norm serves. S is
 // the larger of the sums of |entries| of the cell's two rows of D^-1 A, so that the rows of (S
@@ -8,16 +7,14 @@
 // matrices, each coupling at most 4 cells.) S needs no reduction and no row of a neighbour, and the
 // arithmetic in a cell is the same for every decomposition.
 //
-// The polynomial of degree k damps the eigenvalues from 0.2/k to 1 (lower end tuned for the SSA of
-// Antarctica):
+// The polynomial of degree k damps the eigenvalues from 0.2/k (tuned for Antarctica) to 1:
 //
 //   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta
 //   d_0 = (S D)^-1 r/theta,   rho_k = 1/(2 theta/delta - rho_{k-1})
 //   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta (S D)^-1 r,   x += d_k
 //
-// Smoothing has the arithmetic of one unknown; the functions after it do one loop each over the
-// unknowns in rings 0 (owned) to `ring` and communicate nothing. They need the arrays that they
-// name in one ring more.
+// Smoothing has the arithmetic of one unknown; the functions after it loop over the unknowns in
+// rings 0 (owned) to `ring` without communication. They need their input in one ring more.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -26,8 +23,7 @@
 
 namespace nunatak {
 
-/// The polynomial (Saad 2003, algorithm 12.1): degree, and centre and half length of the interval
-/// of eigenvalues that it damps.
+/// The polynomial (Saad 2003, algorithm 12.1): degree, centre and half length of the interval.
 struct Chebyshev {
   int degree = 2;
 

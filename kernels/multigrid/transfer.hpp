@@ -1,6 +1,5 @@
-// Transfer between a grid and the next coarser one: P^T A P, P^T r and P x for hats restricted to
-// the unknowns. P has the values of the hats (hats.hpp) at the unknowns of the fine grid. No
-// communication.
+// P^T A P, P^T r and P x between a grid and the next coarser one. P has the values of the hats
+// (hats.hpp) at the unknowns of the fine grid. No communication.
 //
 //   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all unknowns. A coarse
 //   H   H   H       point need not be an unknown of the fine grid: the hats beyond a margin exist,
@@ -12,8 +11,7 @@
 
 namespace nunatak {
 
-/// f(j, i, w) for each fine point (view indices) where the hat of coarse point (J, I) has a value w
-/// > 0.
+/// f(j, i, w) for each fine point (view indices) where hat (J, I) has a value w > 0.
 template <class F>
 KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax, const HatAxis& ay, int J, int I,
                                            const F& f) {
@@ -114,8 +112,8 @@ void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coars
       });
 }
 
-/// fine.x += P coarse.x in rings 0 to `ring`, except for ghosts across a periodic edge. Needs one
-/// more ring of coarse.x.
+/// fine.x += P coarse.x in rings 0 to `ring`, not across periodic edges. Needs one more ring of
+/// coarse.x.
 template <class Real>
 void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
              const HatAxis& ay, int ring = 1) {

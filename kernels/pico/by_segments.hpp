@@ -1,5 +1,4 @@
-// PICO's geometry on the host, by segments of equal code: most rows have only a few. See
-// shelf_finder.hpp.
+// PICO's geometry on the host, by segments of equal code. See shelf_finder.hpp.
 #pragma once
 
 #include "kernels/labels/labels.hpp"

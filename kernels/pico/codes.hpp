@@ -1,6 +1,5 @@
-// The code of a cell in PICO, the bits of one byte (segments.hpp cuts rows into segments of equal
-// code), and the legends of the output masks. geometry.hpp sets the codes, fields.hpp holds the
-// masks.
+// The code of a cell in PICO, the bits of one byte (set in geometry.hpp; segments.hpp cuts rows
+// into segments of equal code), and the legends of the output masks.
 #pragma once
 
 #include "kernels/ice/geometry.hpp"
@@ -42,8 +41,8 @@ KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) {
 
 /// The union of the bits of the 4 neighbours of a cell; `up`: offset to the next row.
 KOKKOS_INLINE_FUNCTION int around(const Code* c, int up) { return c[-1] | c[1] | c[-up] | c[up]; }
-/// Seeds of the distances: a continental cell among the 8 neighbours; open ocean among the 4. Shelf
-/// front: any ocean among the 4.
+/// Seeds: a continental cell among 8 neighbours; open ocean among 4. Shelf front: any ocean among
+/// 4.
 KOKKOS_INLINE_FUNCTION bool starts_at_continent(const Code* c, int up) {
   const int corners = c[-up - 1] | c[-up + 1] | c[up - 1] | c[up + 1];
   return ((around(c, up) | corners) & is_continent) != 0;

@@ -60,9 +60,8 @@ struct PicoFields {
   /// The four masks of codes.hpp in one byte; a new geometry rewrites the masks where it changes.
   Array2<std::uint8_t> masks;
   /// Positions (j (xm + 2) + i) that differ from the values for "elsewhere": distances, then the
-  /// rest. A new geometry clears only these cells before it writes. Loops keep no lists
-  /// (device/by_loops.hpp). written_before: written_ice of the previous geometry, for
-  /// clear_water().
+  /// rest. A new geometry clears only these. Loops keep no lists (device/by_loops.hpp).
+  /// written_before: written_ice of the previous geometry, for clear_water().
   List<int> written_domain, written_ice, written_before;
 
   /// Writes the masks of cells from <= position < to, all of one code, where they differ.
@@ -93,8 +92,7 @@ struct PicoFields {
   }
 };
 
-/// The result of an update, the same on all ranks, except `collectives` and `exchanges` of this
-/// process.
+/// The result of an update, the same on all ranks, except `collectives` and `exchanges`.
 struct PicoReport {
   bool geometry_kept = false; ///< unchanged input: only the melt was computed
   int shelves = 0;

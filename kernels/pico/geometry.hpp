@@ -26,8 +26,7 @@
 
 namespace nunatak::pico {
 
-/// Renumbers shelf cells after the division of shelves over basins: shelf_of[entry], by
-/// table_entry().
+/// Renumbers shelf cells after the division over basins: shelf_of[entry], by table_entry().
 inline void renumber(LocalShelves& local, const List<int>& shelf_of, int basins,
                      const Array2<int>& basin_of_cell, const PicoFields& out) {
   const int *cell = local.cell.data(), *basin = basin_of_cell.data(), *of_entry = shelf_of.data();
@@ -89,8 +88,7 @@ public:
   /// True if there is a valid result. The same on all ranks.
   bool valid() const { return m_valid; }
   /// Per local rank: 1 if `in` has changed since the last result, or `out` has different arrays.
-  /// The result is valid if no rank reports a change. `out` must be as the last update left it. No
-  /// communication.
+  /// The result is valid if no rank reports a change. No communication.
   std::vector<Answer> changed(const std::vector<PicoInput>& in,
                               const std::vector<PicoFields>& out) const {
     std::vector<Answer> answers;
@@ -101,13 +99,12 @@ public:
     return answers;
   }
   const Shelves& result() const { return m_result; }
-  /// Per rank: 1 if it owns cells of the domain of the distances. After update(), the same on all
-  /// ranks.
+  /// Per rank: 1 if it owns cells of the domain of the distances. The same on all ranks.
   const std::vector<char>& members() const { return m_members; }
 
-  /// Needs ghosts of basins. Writes the masks, distances and boxes of `out` asynchronously, and
-  /// clears the water off shelves. Throws runtime_error on all ranks if a cell type or a basin
-  /// number is invalid.
+  /// Needs ghosts of basins. Writes masks, distances and boxes of `out`, clears the water off
+  /// shelves; asynchronous. Throws runtime_error on all ranks if a cell type or a basin number is
+  /// invalid.
   const Shelves& update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     m_valid = false; // until the update has succeeded
     label(in);
@@ -153,8 +150,7 @@ private:
       m_ranks.update_ghosts(ghosted);
   }
 
-  /// Shelves, continental shelf and seeds of the distances; one sum over all ranks; division over
-  /// basins.
+  /// Shelves, continental shelf, seeds of the distances; one sum; division over basins.
   void find_shelves(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     ShelfTable& table = m_result.table;
     const ShelfSum sum(table, m_ranks.decomposition().size());
@@ -191,8 +187,7 @@ private:
       write_boxes(m_result.local[r], m_result.boxes, out[r]);
   }
 
-  /// Both distances. Maxima: largest distance to the grounding line on each shelf (0 first), then
-  /// cells of the domain, of shelves.
+  /// Both distances. Maxima: largest d_gl on each shelf (0 first), cells of the domain, of shelves.
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
     DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members};
     for (const PicoFields& f : out) {

@@ -38,8 +38,7 @@ struct SeenBasins {
 };
 
 namespace detail {
-/// Shallow cells are found by the sign of a difference instead of a comparison, so that loops
-/// vectorise.
+/// Shallow cells are found by the sign of a difference, so that loops vectorise.
 KOKKOS_FORCEINLINE_FUNCTION int cell_input(const InputRow& row, int n) {
   const auto shallow =
       static_cast<int>(Kokkos::bit_cast<std::uint64_t>(row.depth - row.bed[n]) >> 63);
@@ -135,8 +134,7 @@ public:
     return m_answer;
   }
 
-  /// Stores the input of the owned cells, before keep(), and their first codes. Their basins are in
-  /// seen() afterwards.
+  /// Stores the input of the owned cells, before keep(), and their first codes; updates seen().
   void read(const Patch& p, const PicoInput& in, const PicoOptions& options,
             const Array2<Code>& codes) {
     if (m_inputs.data() == nullptr) m_inputs = make_array<CellInput>("pico: last input", p);

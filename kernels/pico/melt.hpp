@@ -9,8 +9,7 @@
 // of p, and so does the total melt, which is affine in T, S and p. All sums are exact (FixedSum)
 // and means are divided once, after the sum: the same bits on every decomposition.
 //
-// Reese et al. (2018), The Cryosphere 12, 1969. physics.hpp has the formulas, geometry.hpp finds
-// shelves and boxes.
+// Reese et al. (2018), The Cryosphere 12, 1969. Formulas: physics.hpp; boxes: geometry.hpp.
 #pragma once
 
 #include "kernels/grid/sums.hpp"
@@ -27,8 +26,7 @@ KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
   return good ? value : 0.0;
 }
 
-/// Continental shelf, per basin: cells, T, S. `bad`: number of invalid values. Does nothing if
-/// *changed.
+/// Continental shelf, per basin: cells, T, S. `bad`: invalid values. Does nothing if *changed.
 inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* changed,
                     std::int64_t* sums, std::int64_t* bad) {
   const double *T = in.theta.data(), *S = in.salt.data();
@@ -124,18 +122,16 @@ public:
     options.check();
   }
 
-  /// Writes the fields of floating ice: temperature ... base_temperature. Needs no ghosts.
-  /// Communicates: two sums. Throws runtime_error on all ranks if H, theta or salt are invalid
-  /// where they are used.
+  /// Writes the fields of floating ice: temperature ... base_temperature. Communicates two sums.
+  /// Throws runtime_error on all ranks if H, theta or salt are invalid where they are used.
   void update(const Shelves& shelves, const std::vector<PicoInput>& in,
               std::vector<PicoFields>& out, PicoReport& report) {
     start(shelves, in);
     finish(shelves, in, out, report);
   }
 
-  /// The same in two halves. The first ends with sum (i), which includes whether the shelves are
-  /// still valid: `changed[local]` is nonzero where they are not. Returns false if so on any rank,
-  /// without further effect.
+  /// The same in two halves. The first ends with sum (i), which includes changes of the geometry
+  /// (`changed[local]` nonzero). Returns false if there is one on any rank, without further effect.
   bool start(const Shelves& shelves, const std::vector<PicoInput>& in,
              const std::vector<Answer>& changed = {}) {
     const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
@@ -178,8 +174,8 @@ public:
   const std::vector<ShelfWater>& water() const { return m_water; }
 
 private:
-  /// Layout of sum (i): bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box):
-  /// cells, p, p.
+  /// Sum (i): bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box): cells, p,
+  /// p.
   struct FirstSum {
     static constexpr std::size_t bad_values = 0, changed_ranks = 1;
     int largest_basin;
@@ -237,8 +233,7 @@ private:
     }
   }
 
-  /// T0, S0: mean over the basins in which the shelf has a front, weighted by its front cells; the
-  /// default if there is none.
+  /// T0, S0: mean over the basins in which the shelf has front cells, weighted by them, or default.
   void mix_basins(const ShelfTable& table, int s, ShelfWater& w) const {
     double T = 0.0, S = 0.0;
     std::int64_t cells = 0;
@@ -268,8 +263,7 @@ private:
     return static_cast<double>(w.cells[k]) * m_cell_area * m_options.gamma_T;
   }
 
-  /// Sum (ii): [warnings; per (shelf, box): T, T; per shelf: x, x], then the means of box 1 and of
-  /// fallback boxes.
+  /// Sum (ii), laid out as in add_box_one; then the means of box 1 and of fallback boxes.
   void second_sum(PicoReport& report) {
     const std::size_t n_shelves = m_water.size(),
                       x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);

@@ -1,7 +1,6 @@
 // The box model of PICO, pointwise. Units: T in K, S in g kg-1, p in dbar, melt in m s-1 of ice.
 //
-// Reese et al. (2018), The Cryosphere 12, 1969; equations in brackets. Box 1 is at the grounding
-// line, box n at the front:
+// Reese et al. (2018), The Cryosphere 12, 1969; equations in brackets. Box n is at the front:
 //
 //      continent  \___box 1__|__box 2__|__ ... __|  front
 //                  \_  <- melt water rises towards the front

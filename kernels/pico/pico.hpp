@@ -3,9 +3,8 @@
 //   Pico pico(ranks, dx, dy, options);
 //   PicoReport report = pico.update(input, fields); // ranks.update_ghosts({basins}) before, once
 //
-// Reese et al. (2018), The Cryosphere 12, 1969-1985, doi:10.5194/tc-12-1969-2018. Two steps:
-// geometry.hpp (masks, shelves, distances, boxes) and melt.hpp (water below each shelf). Both can
-// be used separately.
+// Reese et al. (2018), The Cryosphere 12, 1969-1985, doi:10.5194/tc-12-1969-2018. Two parts that
+// can be used separately: geometry.hpp (masks, shelves, distances, boxes), melt.hpp (water, melt).
 //
 // The geometry depends on cell types, on which cells have a bed above the depth of the continental
 // shelf, and on basins. Unless PicoOptions::skip_unchanged is off, an update starts with the
@@ -28,8 +27,7 @@ namespace nunatak {
 
 class Pico {
 public:
-  /// dx, dy: cell size, m. `ranks` must outlive this object. Throws invalid_argument for an invalid
-  /// option.
+  /// dx, dy: cell size, m. `ranks` must outlive this object. Throws invalid_argument.
   Pico(Ranks& ranks, double dx, double dy, const PicoOptions& options = {});
   ~Pico();
 

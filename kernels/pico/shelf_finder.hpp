@@ -2,8 +2,7 @@
 // bits, lists and tables on any decomposition:
 //   by_segments.hpp       on the host, by segments of a row: for CPUs
 //   device/by_loops.hpp   loops on the execution space: for GPUs
-// This file has their common rules: which masks are labelled, and what a cell becomes by its
-// component.
+// This file has their common rules: the labelled masks, and the codes that follow from them.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -37,8 +36,7 @@ inline std::vector<LabelMask> shelves_and_sea_floor() {
            [](Code c) { return continent(c) ? has_continent : 0; }}};
 }
 
-/// The bits that a cell gets from its component in each mask of the first batch. `open`: the
-/// largest component of the ocean.
+/// The bits that a cell gets from its component in the first batch. `open`: the largest ocean.
 struct ComponentBits {
   double cell_area, continental_area; ///< m2
 
@@ -51,19 +49,16 @@ struct ComponentBits {
   }
 };
 
-/// Numbers of a local rank that are reduced along with the labels; called after the loops launched
-/// so far.
+/// Numbers of a local rank to be maximised along with labels; called after the loops so far.
 using LocalNumbers = std::function<std::vector<std::int64_t>(std::size_t local)>;
 
-/// Works on the codes given at construction; functions are called in this order for each new
-/// geometry.
+/// Works on the codes given at construction, in this order for each new geometry.
 class ShelfFinder {
 public:
   virtual ~ShelfFinder() = default;
 
-  /// Labels the first codes, completes them with the bits of the components, and labels the final
-  /// codes. Returns the number of shelves. `maxima`: of `numbers`, over all ranks; then 1 if there
-  /// is an unknown cell type.
+  /// Labels the first codes, completes them, and labels the final codes. Returns the number of
+  /// shelves. `maxima`: of `numbers`, over all ranks; then 1 if there is an unknown cell type.
   virtual int label(const ComponentBits& bits, const LocalNumbers& numbers,
                     std::vector<std::int64_t>& maxima) = 0;
   /// Needs final codes, with valid ghosts, and ghosts of basins. Writes the masks and the seeds of

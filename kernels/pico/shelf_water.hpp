@@ -163,8 +163,7 @@ struct WaterFields {
   }
 };
 
-/// Clears the water, in a loop, where the previous geometry had floating ice and the present one
-/// (its codes) has no shelf.
+/// Clears the water where the previous geometry had floating ice and `codes` have no shelf.
 inline void clear_water(const PicoFields& out, const Array2<Code>& codes) {
   const Code* code = codes.data();
   const WaterFields water(out);

@@ -70,9 +70,8 @@ struct ShelfTable {
 ///
 /// Basin 0 is no basin: its cells stay with their shelf and are not counted. `adjacent`: (basins +
 /// 1)^2 numbers, nonzero for neighbouring basins. Returns shelf_of[at(s, b)]: the new number of the
-/// part of shelf s in basin b. New shelves get the numbers after the old ones, in the order of
-/// (shelf, basin); `table` is updated. The main basin is the one with most cells, the first in case
-/// of ties.
+/// part of shelf s in basin b, after the old ones in the order of (shelf, basin); `table` is
+/// updated. The main basin is the one with most cells, the first in case of ties.
 inline std::vector<int> split_shelves(ShelfTable& table,
                                       const std::vector<std::int64_t>& adjacent) {
   const int shelves = table.shelves, basins = table.basins;
@@ -177,8 +176,7 @@ struct LocalShelves {
   }
 };
 
-/// The result of the geometry; the same on all ranks, except `local`. The host fences before it
-/// reads the lists.
+/// The result of the geometry, the same on all ranks except `local`. Fence before reading lists.
 struct Shelves {
   std::vector<LocalShelves> local;
   ShelfTable table;

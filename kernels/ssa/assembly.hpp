@@ -55,8 +55,7 @@ public:
   const SsaPatch& patch(int local) const { return m_patches[local]; }
 
 private:
-  // First as if all ice were held; then, if necessary, the marks of held ice are exchanged between
-  // ranks until nothing changes.
+  // First as if all ice were held; then, if necessary, ranks exchange the marks of held ice.
   void find_ice() {
     for (const SsaPatch& p : m_patches) {
       ssa::mark_ice(p, m_ranks.decomposition());

@@ -1,5 +1,4 @@
-// One bilinear (Q1) finite element of the shallow shelf approximation: residual and Jacobian from
-// values at four corners.
+// One bilinear (Q1) element of the shallow shelf approximation: residual and Jacobian.
 //
 // Unknowns u, v live at cell centres, so that an element is the square between four centres; its
 // four Gauss points lie one in each quadrant, and a quadrant belongs to one cell:
@@ -31,8 +30,7 @@
 //
 // The margin. The domain is exactly the union of the icy cells: a Gauss point counts only if the
 // cell of its quadrant is icy, and only icy cells have unknowns. In an element with ice-free
-// corners every field (u, v, B H, flotation) is extended from the icy corners by a linear operator
-// E:
+// corners a linear operator E extends every field (u, v, B H, flotation) from the icy corners:
 //
 //   3 icy corners: the plane through them        2 adjacent: constant across
 //   2 diagonal:    their mean                    1: constant
@@ -51,15 +49,13 @@ namespace nunatak {
 
 constexpr double spin_resistance = 0.01; ///< s above
 
-/// Data that depend on the shape of the element (dx x dy, m) and on its icy corners (bit c of
-/// `ice`: corner c).
+/// Data of an element (dx x dy, m) and of its set of icy corners (bit c of `ice`: corner c).
 struct Q1Element {
   double N[4][4];     ///< N[g][c]: shape function of corner c at Gauss point g
   double Nx[4][4];    ///< its x-derivative, m-1
   double Ny[4][4];    ///< its y-derivative, m-1
   double E[16][4][4]; ///< E[ice][c][d]: weight of corner d in the extended value at corner c
-  /// K[ice]: int e^2 = 1/2 w.K w; w[2 c], w[2 c + 1] = u, v at corner c; zero rows: ice-free
-  /// corners
+  /// K[ice]: int e^2 = 1/2 w.K w; w[2 c], w[2 c + 1] = u, v at corner c; 0 for ice-free corners
   double K[16][8][8];
   /// mean[ice][c]: weight of corner c in the mean of a field over the icy quadrants
   double mean[16][4];
@@ -84,8 +80,7 @@ struct Q1Element {
     }
   }
 
-  /// Extends f from the icy corners to all corners, in place; values in ice-free corners are not
-  /// read.
+  /// Extends f from the icy corners to all corners, in place.
   KOKKOS_INLINE_FUNCTION void extend(int ice, double (&f)[4]) const {
     if (ice == 15) return;
     const double known[4] = {ice & 1 ? f[0] : 0.0, ice & 2 ? f[1] : 0.0, ice & 4 ? f[2] : 0.0,
@@ -167,8 +162,7 @@ KOKKOS_INLINE_FUNCTION double dot(const double (&a)[4], const double (&b)[4]) {
 KOKKOS_INLINE_FUNCTION double positive_fraction(double a, double b, double c) {
   const int n = (a > 0.0) + (b > 0.0) + (c > 0.0);
   if (n == 0 || n == 3) return n / 3;
-  // one corner, p, differs in sign from the others: it cuts off p/(p-q) of the edge towards q, and
-  // likewise towards r
+  // corner p differs in sign: it cuts off p/(p-q) of the edge to q, and likewise to r
   const bool one_positive = n == 1;
   const bool a_alone = (a > 0.0) == one_positive, b_alone = (b > 0.0) == one_positive;
   const double p = a_alone ? a : (b_alone ? b : c), q = a_alone ? b : (b_alone ? c : a),
@@ -196,9 +190,8 @@ KOKKOS_INLINE_FUNCTION void ssa_element_grounded(const Q1Element& q1, int ice, d
   }
 }
 
-/// One element at given velocities: p = K w and 2 nu H. w (m s-1): velocities as in Q1Element::K;
-/// BH = B H (Pa s^(1/n) m) at the corners. Both must be finite in ice-free corners, which do not
-/// contribute.
+/// One element at given velocities: p = K w and 2 nu H. w (m s-1): as in Q1Element::K; BH = B H (Pa
+/// s^(1/n) m) at the corners. Both must be finite, even in ice-free corners.
 struct SsaElement {
   double p[8];
   double nuH2;  ///< 2 nu H, Pa s m

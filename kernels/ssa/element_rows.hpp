@@ -10,8 +10,7 @@
 
 namespace nunatak::ssa {
 
-/// Values at the corners of a row of elements: the row from the first south-western corner on, and
-/// the row above.
+/// Values at the corners of a row of elements: south-western ones, and the row above.
 struct CornerRows {
   const double *below, *above;
 };
@@ -118,8 +117,7 @@ KOKKOS_FORCEINLINE_FUNCTION void weigh_row(const Q1Element& q1, double eps2, int
   }
 }
 
-/// Four entries of SsaElement::jacobian at once: the two unknowns of corner c times those of each
-/// corner.
+/// Four entries of SsaElement::jacobian: two unknowns of corner c times those of each corner.
 template <int c>
 KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUnknown& around,
                                              Four<double> (&row)[9]) {
@@ -197,8 +195,7 @@ template <class F> void for_each_element(const char* label, const SsaPatch& p, c
       KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
 }
 
-/// The same on CPUs, with row(k, n, j, i) for n adjacent elements between icy cells, from number k
-/// on, the first of them at (j, i).
+/// The same on CPUs; row(k, n, j, i) for n adjacent elements between icy cells, from k at (j, i).
 template <class Row, class One>
 void for_each_row(const char* label, const SsaPatch& p, const Row& row, const One& one) {
   constexpr int block = 256;

@@ -26,20 +26,18 @@
 
 namespace nunatak {
 
-/// Solves A x = b with the matrix of ssa::jacobian; vectors are lists of pairs per owned unknown,
-/// one list per local rank.
+/// Solves A x = b with the matrix of ssa::jacobian; per local rank lists of pairs per unknown.
 class SsaLinearSolver {
 public:
   using List = Kokkos::View<double*, Mem>;
   virtual ~SsaLinearSolver() = default;
 
-  /// Forms the matrix of a step from (u, v), with valid ghosts, where the last residual was
-  /// computed. Collective.
+  /// The matrix of a step from (u, v), with ghosts, after the residual there. Collective.
   virtual void set_matrix(const std::vector<Array2<double>>& u,
                           const std::vector<Array2<double>>& v, ssa::Linearisation how) = 0;
-  /// Computes y with |b - A y| <= tolerance |b|. Returns the number of iterations, or -1 if `most`
-  /// iterations do not suffice or the matrix is not positive. Collective: one reduction and one
-  /// cycle per iteration.
+  /// Computes y with |b - A y| <= tolerance |b|. Returns the number of iterations, or -1 after
+  /// `most` or if the matrix is not positive. Collective: one reduction and one cycle per
+  /// iteration.
   virtual int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
                     int most) = 0;
   virtual std::string describe() const = 0; ///< describes the levels
@@ -104,8 +102,7 @@ public:
   }
 
 private:
-  // Work per unknown cell, without the multigrid, in visits of 3 ns (Ranks::work; perf/bench_ssa at
-  // 8 km).
+  // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_matrix = 33, visits_of_iteration = 8;
 
   using Vector = Kokkos::View<Real*, Mem>;

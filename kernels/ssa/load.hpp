@@ -1,5 +1,4 @@
-// Velocity-independent forces on the unknown cells, and the yield stress of their bed, on the patch
-// of a rank.
+// Velocity-independent forces on the unknown cells of a patch, and the yield stress of their bed.
 //
 // Lumped, cell by cell, which avoids overshoots where drag changes by orders of magnitude between
 // cells:
@@ -11,8 +10,7 @@
 //             carries the pressure instead.
 //   front     pressure on each face towards an ice-free cell (rheology.hpp)
 //
-// Non-periodic domain edges: floating ice ends there as at an open ocean, grounded ice without any
-// force. No communication.
+// Non-periodic edges are an open ocean for floating ice, free of force for grounded ice.
 #pragma once
 
 #include "kernels/ssa/loops.hpp"
@@ -54,8 +52,7 @@ struct Ice {
   KOKKOS_INLINE_FUNCTION double face_pressure(Cell at, int side) const;
 };
 
-/// B H of all cells; the surface difference (m) from each owned cell to each neighbour of the same
-/// kind, 0 where there is none.
+/// B H of all cells; surface differences (m) to each neighbour of the same kind, else 0.
 inline void set_coefficients(const SsaPatch& p) {
   const Ice in(p);
   const auto BH = p.BH;
@@ -73,8 +70,7 @@ inline void set_coefficients(const SsaPatch& p) {
       });
 }
 
-/// Across a grounding line: the part of the half cell that is of the cell's kind, by linear
-/// height above flotation F.
+/// Across a grounding line: the part of the half cell of the cell's kind, by linear flotation F.
 ///
 ///      cell (F > 0)                   neighbour (G < 0)
 ///   |-------+-------:---x---|-------+-------|
@@ -90,8 +86,7 @@ KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
   return (F > 0.0) == (G > 0.0) ? 1.0 : Kokkos::min(1.0, 2.0 * F / (F - G));
 }
 
-/// Surface difference (m) from a cell to its neighbour on one side, as it acts on the half cell.
-/// Needs ghosts of `rise`.
+/// Surface difference (m) to a neighbour, as it acts on the half cell. Needs ghosts of `rise`.
 KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side) const {
   const Cell next = neighbour(at, side);
   // front, cliff or rock: the face carries the pressure; a wall is not part of the surface

@@ -1,15 +1,13 @@
-// The loops of the SSA over the elements and the unknowns of the patch of a rank: residual and
-// Jacobian. First the coefficients of each element, then, per unknown, the sum over its four
-// elements in raster order.
+// Residual and Jacobian of the SSA by loops over the patch of a rank: first the coefficients of
+// each element, then, per unknown, the sum over its four elements in raster order.
 //
 //   element (j-1, i-1) | (j-1, i)        unknown (j, i) is corner 3 of the first, 2, 1, 0 of the
 //   -------------------+---------        others
 //           (j, i-1)   |  (j, i)
 //
-// Elements that touch an owned cell are computed on every rank that needs them: no sums across
-// ranks, no communication, and all results are bitwise the same for every decomposition. Velocities
-// u, v are in m s-1, forces in N. Pointers to doubles are lists of pairs (x, y) per owned unknown,
-// in memory of the loops.
+// Elements that touch an owned cell are computed on every rank that needs them: no communication,
+// and the same bits for every decomposition. Velocities u, v are in m s-1, forces in N. Pointers to
+// doubles are lists of pairs (x, y) per owned unknown, in memory of the loops.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -36,8 +34,7 @@ template <class F> void for_each_unknown(const char* label, const SsaPatch& p, c
       KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
 }
 
-/// Sets the velocity in owned cells and ghosts: 0 in ice-free and excluded cells, the fixed
-/// velocity in fixed ones.
+/// Sets fixed velocities, and 0 in ice-free and excluded cells, in owned cells and ghosts.
 inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v) {
   const auto ice = p.ice, fixed = p.input.fixed;
   const auto u_fixed = p.input.u_fixed, v_fixed = p.input.v_fixed;
@@ -89,8 +86,7 @@ inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array
       });
 }
 
-/// The weight of Newton's term in each element, from the change of the strain rate since the last
-/// Jacobian.
+/// The weight of Newton's term in each element, from the last change of the strain rate.
 inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
                            Linearisation how) {
   const auto coefficients = p.coefficients;
@@ -139,8 +135,7 @@ inline void residual(const SsaPatch& p, const Array2<double>& u, const Array2<do
       });
 }
 
-/// The derivative of the drag at (u, v): `drag` of the patch, and `direction` for the next
-/// Jacobian.
+/// The derivative of the drag at (u, v), and the `direction` for the next Jacobian.
 inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
                      Linearisation how) {
   const auto yield = p.yield;

@@ -1,6 +1,5 @@
-// The nonlinear iteration for the SSA over the local ranks of a process, with the conjugate
-// gradients of linear.hpp: independent of PETSc, so that it runs on virtual ranks. The method is
-// described in solver.hpp.
+// The nonlinear iteration for the SSA over the local ranks of a process, with linear.hpp and
+// without PETSc, so that it runs on virtual ranks. The method is described in solver.hpp.
 //
 // Communication of a solve besides SsaAssembly::set_input and the linear systems: one ghost
 // exchange and one reduction per step and per damping, and one of each before the first step.
@@ -64,8 +63,7 @@ public:
 
 private:
   using List = SsaLinearSolver::List;
-  /// Pairs per owned unknown: velocity, m s-1; residuals at the current and trial velocity, N;
-  /// step.
+  /// Pairs per owned unknown: velocity, m s-1; residuals (current, trial), N; step.
   struct Lists {
     List x, f, g, y;
   };

@@ -9,9 +9,8 @@
 
 namespace nunatak {
 
-/// Glen's flow law, depth-averaged: 2 nu = B (e^2 + eps^2)^p, p = (1 - n)/(2 n), with the
-/// effective strain rate e^2 = u_x^2 + v_y^2 + u_x v_y + 1/4 (u_y + v_x)^2   (MacAyeal 1989, eq.
-/// 10; eps as in Schoof 2006).
+/// Glen's flow law, depth-averaged: 2 nu = B (e^2 + eps^2)^p, p = (1 - n)/(2 n), with the effective
+/// strain rate e^2 = u_x^2 + v_y^2 + u_x v_y + 1/4 (u_y + v_x)^2 (MacAyeal 1989, eq. 10).
 struct GlenLaw {
   double n = 3.0;    ///< exponent; n = 1: linear, 2 nu = B
   double eps2 = 0.0; ///< eps^2, s-2
@@ -29,9 +28,8 @@ struct GlenLaw {
   }
 };
 
-/// Pseudo-plastic till: drag = -beta u, beta = tau_c (|u|^2 + delta^2)^((q-1)/2) / u_th^q  (Schoof
-/// 2006; Bueler and van Pelt 2015, eq. 9). q = 0: plastic, |drag| = tau_c; q = 1: linear, beta =
-/// tau_c/u_th.
+/// Pseudo-plastic till: drag = -beta u, beta = tau_c (|u|^2 + delta^2)^((q-1)/2) / u_th^q (Schoof
+/// 2006; Bueler and van Pelt 2015, eq. 9). q = 0: plastic; q = 1: linear, beta = tau_c/u_th.
 struct TillLaw {
   double q;
   double delta2; ///< delta^2, m2 s-2

@@ -10,8 +10,7 @@
 // Newton's: newton_weight (rheology.hpp) weights Newton's derivative in each element. The first
 // matrix is Picard's, with the viscosity of a typical strain rate. The step length comes from the
 // slope of the convex energy that the SSA minimises (SlopeSearch); nearly all steps are full.
-// Linear systems: conjugate gradients to a twentieth of the residual (a smaller tolerance does not
-// save steps), with multigrid.
+// Linear systems: conjugate gradients to a twentieth of the residual, with multigrid.
 #pragma once
 
 #include "kernels/grid/constants.hpp"

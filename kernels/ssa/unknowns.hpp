@@ -1,15 +1,12 @@
-// The unknowns and elements of the discrete SSA on the patch of a rank, and the arrays of the
-// loops.
+// The unknowns and elements of the discrete SSA on the patch of a rank, and their arrays.
 //
-// Unknowns: two (u, v) per icy cell that is neither fixed (Dirichlet) nor excluded, in raster
-// order.
+// Unknowns: (u, v) per icy cell that is neither fixed (Dirichlet) nor excluded, in raster order.
 //
 // Excluded: ice that nothing holds. An 8-connected component of icy cells without a grounded cell
 // of positive yield stress and without a fixed cell can drift freely, and its equations are
 // singular; its velocity is set to 0, and its cells are counted.
 //
-// load.hpp computes the driving forces, loops.hpp the residual and the Jacobian; assembly.hpp calls
-// all of them.
+// Driving forces: load.hpp; residual and Jacobian: loops.hpp; assembly.hpp calls all of them.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
@@ -86,8 +83,7 @@ struct Lengths {
   }
 };
 
-/// Makes a list of at least n uninitialised elements; reallocates, with some reserve, if it is
-/// shorter.
+/// Reallocates a list, with some reserve, if it has less than n elements; uninitialised.
 template <class List> void make_room(List& list, int n) {
   const auto size = static_cast<std::size_t>(n);
   if (list.extent(0) < size)
@@ -161,8 +157,7 @@ struct Fixed {
   KOKKOS_INLINE_FUNCTION bool operator()(int j, int i) const { return some && cells(j, i) != 0; }
 };
 
-/// Lists unknowns and elements of the ice that is not excluded, in raster order; their lengths go
-/// to p.found.
+/// Lists unknowns and elements of ice that is not excluded; lengths go to p.found.
 inline void list_unknowns(const SsaPatch& p) {
   const auto ice = p.ice, element_at = p.element_at;
   const auto places = p.places;
@@ -265,8 +260,7 @@ struct Sets {
   KOKKOS_INLINE_FUNCTION bool is_held(int j, int i) const { return sets.root(of(j, i)) == 0; }
 };
 
-/// f(n) for each owned cell and ghost, n = j (xm + 2) + i. Cells need not be independent, as they
-/// must be in for_each_of.
+/// f(n) for each owned cell and ghost, n = j (xm + 2) + i, which may depend on each other.
 template <class F> void for_each_place(const char* label, const SsaPatch& p, const F& f) {
   Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(p.ice.size())), f);
 }
@@ -298,8 +292,7 @@ inline void count(const SsaPatch& p, bool all_held) {
       });
 }
 
-/// Marks loose ice as held if its set is known to be held; with `exclude` the rest becomes
-/// ice-free.
+/// Marks loose ice of held sets as held; with `exclude` the rest becomes ice-free.
 inline void settle(const SsaPatch& p, bool exclude) {
   const Sets sets(p);
   for_each_place(

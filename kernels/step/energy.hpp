@@ -11,8 +11,7 @@
 
 namespace nunatak {
 
-/// Heat flux into the base, W m-2: geothermal heat and, where grounded, friction beta |u|^2. Owned
-/// cells.
+/// Geothermal heat and, where grounded, friction beta |u|^2, into the base, W m-2. Owned cells.
 inline void base_heat_flux(const Patch& patch, const TillLaw& till, const State& s,
                            const Array2<double>& tauc, const Array2<double>& geothermal,
                            const Array2<double>& flux) {
@@ -41,9 +40,8 @@ public:
     }
   }
 
-  /// Advances the temperature of `states` by dt seconds in owned cells, with the geometry and flow
-  /// at the beginning of the step: call it before the mass transport, which exchanges the ghosts.
-  /// No communication.
+  /// Advances the temperature of owned cells by dt seconds, with the geometry and flow at the
+  /// beginning of the step: call it before the mass transport, which exchanges the ghosts.
   void step(std::vector<State>& states, const std::vector<Flow>& flows,
             const std::vector<Forcing>& forcings, double dt) {
     for (std::size_t n = 0; n < states.size(); ++n) {

@@ -1,5 +1,4 @@
-// One step of mass transport over the local ranks: kernels/ice/transport.hpp with its ghost
-// exchanges.
+// One step of mass transport: kernels/ice/transport.hpp with its ghost exchanges.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -18,9 +17,8 @@ public:
     for (int n = 0; n < ranks.local_size(); ++n) m_work.emplace_back(ranks.patch(n));
   }
 
-  /// Transport and sources over dt seconds: updates thk, usurf and mask of `states`, ghosts
-  /// included. melt: basal melt of floating ice, m s-1. Two exchanges, the second one including the
-  /// temperature if it has changed.
+  /// Advances thk, usurf and mask of `states` by dt seconds, ghosts included. melt: basal melt of
+  /// floating ice, m s-1. Two exchanges, the second including the temperature if it has changed.
   void step(std::vector<State>& states, const std::vector<Flow>& flows,
             const std::vector<Forcing>& forcings, const std::vector<Array2<double>>& melt,
             double dt, bool temperature_changed = false) {

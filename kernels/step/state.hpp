@@ -1,5 +1,4 @@
-// The state of the model, its forcing, and the flow of the ice on one local rank. Arrays in SI
-// units, with one ring of ghosts.
+// State, forcing and flow of the ice on one local rank. SI units, one ring of ghosts.
 #pragma once
 
 #include "kernels/grid/array.hpp"

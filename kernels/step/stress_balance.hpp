@@ -45,8 +45,7 @@ inline void enhance(const Patch& patch, const Array2<double>& hardness, double i
 
 class StressBalance {
 public:
-  /// `sliding`: null if the base does not slide. `ranks`, `levels` and `watch` must outlive this
-  /// object.
+  /// `sliding`: null if the base does not slide. `ranks`, `levels`, `watch` must outlive this.
   StressBalance(Ranks& ranks, double dx, double dy, const Levels& levels,
                 const StressBalanceOptions& options, std::unique_ptr<SsaSolver> sliding,
                 StepWatch& watch)
@@ -62,11 +61,10 @@ public:
     }
   }
 
-  /// Computes the flows for the geometry and temperature of `states` (with ghosts), and their
-  /// sliding velocity: u_ssa and v_ssa hold the first guess on entry and the solution on return,
-  /// ghosts included; the rest of the states is unchanged. melt: basal melt of floating ice, m s-1.
-  /// Collective: the solve, two exchanges, one maximum. Throws SsaError if the SSA does not
-  /// converge.
+  /// Computes the flows for the geometry and temperature of `states` (with ghosts). u_ssa and v_ssa
+  /// hold the first guess on entry and the solution on return, ghosts included; the rest of the
+  /// states is unchanged. melt: basal melt of floating ice, m s-1. Collective: the solve, two
+  /// exchanges, one maximum. Throws SsaError if the SSA does not converge.
   void update(const std::vector<State>& states, const std::vector<Forcing>& forcings,
               const std::vector<Array2<double>>& melt) {
     {

@@ -13,9 +13,8 @@
 //
 // Every value is the length of a path and values only decrease, so that the order of tiles and
 // threads does not matter: the result has the bits of the other solvers. All fields and local ranks
-// share a list, hence the launches. A value travels one tile per launch. The host reads the length
-// of the list, on a GPU after each 8 launches, and the border cells, from a separate buffer, but
-// never the fields.
+// share a list and launches. A value travels one tile per launch. The host reads only the length of
+// the list, on a GPU after each 8 launches, and a buffer of border cells.
 #pragma once
 
 #include "kernels/distance/types.hpp"
@@ -59,8 +58,7 @@ struct TileList {
     if (Kokkos::atomic_exchange(&listed(t), 1) == 0)
       tiles(Kokkos::atomic_fetch_add(&count(), 1)) = t;
   }
-  /// Takes a tile before its cells are loaded: a team that later changes an adjacent cell finds it
-  /// unlisted, and lists it again.
+  /// Takes a tile before its cells are loaded: later changes of adjacent cells list it again.
   KOKKOS_INLINE_FUNCTION int take(int n) const {
     Kokkos::atomic_exchange(&listed(tiles(n)), 0);
     Kokkos::memory_fence();
@@ -140,8 +138,8 @@ struct RelaxTile {
     team.team_barrier();
     if (any == 0) return;
 
-    // all rows, all columns; then the rows where a column has changed something, the columns where
-    // a row has, ...
+    // all rows, all columns; then rows that a column has changed, columns that a row has changed,
+    // ...
     unsigned lines = 0;
     for (int sweeps = 0; sweeps < 2 || lines != 0; ++sweeps) {
       const bool along_x = sweeps % 2 == 0;
@@ -253,8 +251,7 @@ inline void start(const Tiles& tiles) {
 }
 
 /// Relaxes the listed tiles (at most `listed`), and those that they list, until nothing changes
-/// within the patches. The host reads the length of the list after several launches: launches with
-/// an empty list are cheap.
+/// within the patches. The host reads the length after several launches: empty ones are cheap.
 inline void relax(Tiles& tiles, int listed) {
   const auto bytes = Kokkos::PerTeam(static_cast<int>(RelaxTile::Scratch::shmem_size()));
   constexpr int launches = loops_on_host ? 2 : 8; // an empty launch on a GPU is cheaper than a read

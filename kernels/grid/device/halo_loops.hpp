@@ -29,8 +29,7 @@ using Places = Shared<Place*>;
 
 constexpr int most_arrays = 32;
 
-/// The arrays as machine words. In array a a cell has `together` words per level; the next level is
-/// `map` cells further on.
+/// The arrays as machine words: `together` words per cell and level; levels are `map` cells apart.
 template <class Word> struct Arrays {
   int count = 0;
   std::int64_t map = 0; ///< cells of a patch and its ghosts

@@ -11,16 +11,15 @@
 //   maximum, sum    (n - 1) G per step      n bytes, recursive doubling (G may be measured, too)
 //   gather on all   (N - 1) G once          N bytes of all ranks together
 // No rank leaves a collective before the last one has entered it. A non-blocking maximum advances
-// only while its ranks are idle: MPI libraries progress it when they are called. The clock that
-// ends last is the critical path; its work and its numbers of messages and collectives are recorded
-// along with the time.
+// only while its ranks are idle, as in MPI libraries. The clock that ends last is the critical
+// path; its work and its numbers of messages and collectives are recorded along with the time.
 //
-// Ranks may share `cores` cores: work then takes the first free core.
+// Ranks may share `cores` cores: work then takes the first free core. Default parameters are
+// assumptions, not measurements: state them with each result. perf/calibrate measures them;
+// docs/cluster.md compares the model with an emulated cluster.
 //
 // Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP
-// model, SPAA. The default parameters are assumptions, not measurements: state them with each
-// result. perf/calibrate measures them; docs/cluster.md compares the model with an emulated
-// cluster.
+// model, SPAA.
 #pragma once
 
 #include <algorithm>
@@ -120,8 +119,7 @@ public:
     m_under_way.clear();
   }
 
-  /// A collective of `members` that takes `seconds` once all have entered it. Returns its end, for
-  /// callers that do not wait.
+  /// A collective of `members` that takes `seconds` once all have entered. Returns its end.
   template <class Members>
   Path collective(const Members& members, double seconds, bool wait = true) {
     Path end;

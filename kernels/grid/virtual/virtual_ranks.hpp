@@ -1,7 +1,6 @@
-// P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted. For tests
-// and scaling studies at thousands of ranks: with a LogGP machine (loggp.hpp) every rank has a
-// clock. Ghosts are packed, moved and unpacked by the host, or by asynchronous loops
-// (device/halo_loops.hpp).
+// P x Q ranks in one process: the same messages as with MPI, moved by memcpy and counted, for tests
+// and scaling studies; with a LogGP machine (loggp.hpp) every rank has a clock. The host or
+// asynchronous loops (device/halo_loops.hpp) move ghosts.
 #pragma once
 
 #include "kernels/grid/device/halo_loops.hpp"

@@ -1,5 +1,4 @@
-// Connected components of several masks at once (see labels/labels.hpp) on the execution space, for
-// GPUs.
+// Connected components of several masks (see labels/labels.hpp) on the execution space, for GPUs.
 //
 //   row j + 1   . [4 4 4|7]     1. A thread takes 64 cells of a row; the cells of a run have its
 //   row j       [0 0] . [3]        first cell as parent.
@@ -13,11 +12,10 @@
 //                               5. The host gets the fragments of border cells; patches are joined
 //                                  by labels/boundaries.hpp.
 //
-// A loop processes all masks of a batch. The result is that of labels/labels.hpp on any
-// decomposition. The host reads border cells and components, not the arrays, and waits once for all
-// masks and patches. Union-find with atomics: Jaiganesh & Burtscher (2018), HPDC '18, 92-104,
-// section 3; on grids: Playne & Hawick (2018), IEEE Trans. Parallel Distrib. Syst. 29(6),
-// 1217-1230.
+// A loop processes all masks of a batch. The result is that of labels/labels.hpp. The host reads
+// border cells and components, not the arrays, and waits once for all masks and patches. Union-find
+// with atomics: Jaiganesh & Burtscher (2018), HPDC '18, 92-104, section 3; on grids: Playne &
+// Hawick (2018), IEEE Trans. Parallel Distrib. Syst. 29(6), 1217-1230.
 #pragma once
 
 #include "kernels/grid/border_exchange.hpp"
@@ -33,8 +31,8 @@ namespace device_labels {
 
 constexpr int most_masks = 3; ///< per batch
 
-/// One patch cut into blocks of rows, for one mask. Positions are j (xm + 2) + i; owned cells
-/// outside the mask have parent -1.
+/// One patch in blocks of rows, for one mask. Positions: j (xm + 2) + i; parent -1 outside the
+/// mask.
 struct PatchBlocks : Forest {
   Patch patch;
   const std::int64_t*
@@ -116,8 +114,7 @@ struct MaskCounts {
   }
 };
 
-/// Numbers the roots, in `component`; stores the identities of the components of this patch, and
-/// their number.
+/// Numbers the roots, in `component`; stores number and identities of the patch's components.
 inline void number_roots(const PatchMasks& all) {
   scan_range<MaskCounts>(
       "labels: number", 0, all.blocks(), KOKKOS_LAMBDA(int n, MaskCounts& numbers, bool last) {
@@ -243,8 +240,7 @@ public:
     return join(maxima);
   }
 
-  /// The same in two halves. find() launches the loops over each patch without waiting; join() runs
-  /// on the host after they are done.
+  /// The same in two halves: find() launches loops; join(), on the host, needs them done.
   void find(const std::vector<Array2<Code>>& codes) {
     const BorderExchange<int>& border = m_boundaries.border(m_masks.size());
     for (std::size_t r = 0; r < codes.size(); ++r) {

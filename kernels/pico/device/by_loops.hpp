@@ -1,5 +1,4 @@
-// PICO's geometry by loops on the execution space, for GPUs: the host accesses no array. See
-// shelf_finder.hpp.
+// PICO's geometry by loops on the execution space, for GPUs. See shelf_finder.hpp.
 //
 //   codes -> labels by union-find (labels/device/labels.hpp) -> final codes: a thread per cell
 //         -> labels
@@ -52,8 +51,7 @@ inline void add_bits(const Patch& p, const Array2<Code>& codes, const ComponentB
       });
 }
 
-/// Writes masks and seeds, and clears what only the last geometry had. `adjacent`: basins, a square
-/// of the sum.
+/// Writes masks and seeds, clears what only the last geometry had. `adjacent`: part of the sum.
 inline void write_cells(const Patch& p, const Array2<Code>& codes, const ComponentOfCell& sea_floor,
                         const Array2<int>& basins, int largest_basin_here, const PicoFields& out,
                         std::int64_t* adjacent) {
@@ -116,8 +114,8 @@ struct ShelfBlocks {
   KOKKOS_INLINE_FUNCTION int size() const { return RowBlocks(patch).size(); }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
   KOKKOS_INLINE_FUNCTION bool in_sea(int j, int i) const { return was_contshelf(masks(j, i)); }
-  /// True if a range of continental shelf begins at cell i of the block that begins at i0. Ranges
-  /// end with their block.
+  /// True if a range of continental shelf begins at cell i of the block from i0. Ranges end with
+  /// it.
   KOKKOS_INLINE_FUNCTION bool begins_sea(int j, int i, int i0) const {
     return in_sea(j, i) && (i == i0 || !in_sea(j, i - 1));
   }
@@ -133,8 +131,7 @@ struct Entry {
   }
 };
 
-/// Positions of the blocks in the lists; adds cells and front cells of (shelf, basin) to `sums` by
-/// ShelfSum.
+/// Positions of the blocks in the lists; adds cells and front cells to `sums` by ShelfSum.
 inline void place_blocks(const ShelfBlocks& b, int basins, std::size_t front_cells,
                          std::int64_t* sums) {
   scan_range<ListSizes>(
