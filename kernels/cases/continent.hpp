@@ -34,7 +34,6 @@ public:
 
   /// The state at (x, y), m from the centre of the continent.
   Site at(double x, double y) const {
-    // the shifted position, see above
     const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3),
                  Y = y + 60e3 * rough_noise(m_seed + 20, x, y, 500e3);
     const double angle = std::atan2(Y, X), coast = coast_radius(angle) - std::hypot(X, Y);
@@ -54,7 +53,6 @@ public:
     const double advance = 130e3 * (noise(m_seed + 30, X, Y, 400e3) - 0.3);
     const double front = coast + (advance > 30e3 ? advance : std::clamp(advance, -40e3, -15e3));
 
-    // surface
     const double h_front = 26.0, h_gl = 85.0 + 35.0 * noise(m_seed + 40, X, Y, 900e3),
                  west = west_weight(X, Y);
     const double c = (10.5 + 2.0 * noise(m_seed + 50, X, Y, 900e3) - 3.5 * west) * (1.0 - plain) +

@@ -20,7 +20,6 @@ namespace nunatak::exact {
 
 struct MarineSheet : TestN {
   double b() const { return -rho_ice / rho_water * H(front()); }
-  /// Strain rate u_x of the sheet, s-1.
   double stretching() const { return 2.0 * H0 / (k() * L0 * L0); }
   /// Vertically integrated membrane stress, N m-1: rho g (1 - rho/rho_w) H^2/2 at the front.
   double T() const {
@@ -33,9 +32,9 @@ struct MarineSheet : TestN {
   double tauc(double x) const { return u_threshold * drag(x); }
 };
 
-/// The sheet, and a shelf from its grounding line x_g = x_c on: u H is constant, H^-4 grows
-/// linearly, B is that of the grounding line. H, u, u_x and T are continuous; drag, balance (0 on
-/// the shelf) and the slope of H jump. x may be negative.
+/// The sheet, and a shelf from its grounding line x_g = x_c on: u H and B are constant, H^-4 grows
+/// linearly. H, u, u_x and T are continuous; drag, balance and the slope of H jump. x may be
+/// negative.
 struct MarineSheetAndShelf {
   MarineSheet sheet;
 

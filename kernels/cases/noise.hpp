@@ -7,8 +7,7 @@
 
 namespace nunatak {
 
-/// Mixes 64 bits: every input bit changes about half of the output (SplitMix64, Steele et al.
-/// 2014).
+/// Every input bit changes about half of the output bits (SplitMix64, Steele et al. 2014).
 inline std::uint64_t hash64(std::uint64_t n) {
   n += 0x9e3779b97f4a7c15ULL;
   n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9ULL;

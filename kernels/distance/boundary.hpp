@@ -37,8 +37,7 @@ public:
     return m_known.size() + m_known.size() / static_cast<std::size_t>(m_length);
   }
 
-  /// Writes the first message: the domain's cells. Returns visits of cells, like all functions
-  /// below.
+  /// Writes the first message: all cells. Returns visits of cells, like all functions below.
   std::int64_t write_all(const std::vector<PatchWave>& waves, std::vector<int>& words) {
     return write(waves, words, [](int d, int&) { return d >= 0; });
   }

@@ -96,7 +96,6 @@ private:
     }
   }
 
-  /// One round.
   void advance() {
     for (const LocalMember& member : m_local) {
       for (std::size_t s = 0; s < member.boundaries.size(); ++s)
@@ -146,7 +145,6 @@ private:
   std::vector<std::int64_t> m_sends;            // per local rank: 1 if it has a message to send
 };
 
-/// Finds the members of problems, and caches their group.
 class DistanceMembers {
 public:
   /// `ranks` must outlive this object.
@@ -193,8 +191,7 @@ private:
   std::unique_ptr<Group> m_group; // of the last call
 };
 
-/// With maxima, one reduction gives all ranks the same report; without, non-members report no
-/// rounds.
+/// If there are maxima, all ranks get the same report, by one reduction.
 inline void share_report(Ranks& ranks, const DistanceMaxima& maxima, DistanceReport& report) {
   if (!maxima) return;
   std::vector<std::vector<std::int64_t>> values;

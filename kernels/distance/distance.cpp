@@ -1,4 +1,3 @@
-// The table of distance solvers. See distance.hpp.
 #include "kernels/distance/distance.hpp"
 
 #include "kernels/distance/bfs.hpp"

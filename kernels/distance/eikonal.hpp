@@ -99,8 +99,7 @@ public:
     }
   }
 
-  /// Visits cells until each has the upwind value of its neighbours. Returns the number of visits;
-  /// sets `changed` if any value has changed.
+  /// Visits cells until each has the upwind value of its neighbours. Returns the number of visits.
   std::int64_t relax(bool& changed) {
     std::sort(m_offers.begin(), m_offers.end());
     std::int64_t visits = 0;
@@ -143,8 +142,7 @@ private:
     for (const int n : {c - 1, c + 1, c - m_row, c + m_row}) mark(n, low, bucket);
   }
 
-  /// Schedules the cell after a neighbour has changed, from or to the value `low`, unless `low` is
-  /// not below the value of the cell and thus irrelevant.
+  /// Schedules the cell after a neighbour has changed, from or to `low`, unless it is irrelevant.
   void mark(int c, double low, std::vector<int>& bucket) {
     State& state = m_state[c];
     if (state != clean || !(low < m_u[c])) return;

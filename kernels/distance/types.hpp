@@ -15,8 +15,7 @@ namespace nunatak {
 /// neighbour 2, ...), 0 where no seed reaches, -1 outside. Ghosts are work space.
 using DistanceFields = std::vector<std::vector<SharedArray2<int>>>;
 
-/// Flat positions (j (xm + 2) + i) of the seeds: seeds[f][local]. bfs and buckets start from them;
-/// the other solvers read the fields.
+/// Flat positions (j (xm + 2) + i) of the seeds, for bfs and buckets: seeds[f][local].
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
 /// Values of a local rank to be maximised over all ranks once the distances are final, in the
@@ -28,8 +27,7 @@ struct DistanceProblem {
   DistanceFields fields;
   DistanceSeeds seeds = {};   ///< may be empty: then found in the fields if needed
   DistanceMaxima maxima = {}; ///< may be empty
-  /// members[rank] != 0: the rank owns cells of the domain. The same on all ranks; empty if
-  /// unknown.
+  /// members[rank] != 0: the rank owns cells of the domain. The same on all ranks; may be empty.
   std::vector<char> members = {};
 };
 

@@ -21,8 +21,7 @@ inline bool improves(int value, int d) { return d == 0 || d > value; }
 
 class PatchWave {
 public:
-  /// d: one field of a patch, flat, with ghosts, which become -1: the wave does not leave the
-  /// patch.
+  /// d: one field of a patch, flat, with ghosts, which become -1.
   PatchWave(const Patch& patch, int* d) : m_patch(patch), m_row(patch.xm + 2), m_d(d) {
     close_ghosts();
   }
@@ -46,7 +45,6 @@ public:
     return run(1, seeds.size());
   }
 
-  /// Runs from the offers.
   std::int64_t from_offers() {
     std::sort(m_offers.begin(), m_offers.end());
     return run(0, 0);
@@ -80,7 +78,6 @@ private:
     return visits;
   }
 
-  /// Fills m_next from m_bucket; returns its number of cells.
   std::size_t spread(int value, std::size_t filled) {
     if (m_next.size() < 4 * filled) m_next.resize(8 * filled + 16);
     const int* in = m_bucket.data();

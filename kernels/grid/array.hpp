@@ -95,8 +95,7 @@ inline auto range_of(const Cells& cells) {
   }
 }
 
-/// f(j, i) for all of `cells`, rows in parallel. Cells are independent: f must not read what it
-/// writes for another cell. `label` names the loop in profiles.
+/// f(j, i) for all of `cells`, rows in parallel. f must not read what it writes for another cell.
 template <class F> void for_each_of(const char* label, const Cells& cells, const F& f) {
   Kokkos::parallel_for(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1});
 }

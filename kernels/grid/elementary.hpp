@@ -15,9 +15,8 @@ namespace nunatak::elementary {
 namespace detail {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double to_integer =
-    /// 1.5 2^52: a sum with it is rounded to an integer, held in the low bits.
-    6755399441055744.0;
+/// 1.5 2^52: a sum with it is rounded to an integer, held in the low bits.
+constexpr double to_integer = 6755399441055744.0;
 constexpr double log2_e = 1.4426950408889634, ln2_hi = 0x1.62e42fefa3800p-1,
                  ln2_lo = 0x1.ef35793c76730p-45;
 
@@ -77,7 +76,6 @@ KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo, double& k) {
   const double r = (x - k * ln2_hi) - (k * ln2_lo - lo);
   return 1.0 + (r + r * r * (0.5 + r * polynomial(c, r)));
 }
-/// For any x.
 KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo) {
   double k;
   x = x > 710.0 ? 710.0 : x;
@@ -86,8 +84,8 @@ KOKKOS_FORCEINLINE_FUNCTION double exp(double x, double lo) {
   return p * power_of_two(half) * power_of_two(k - half);
 }
 
-/// log x for 0 < x < infinity, to about 65 bits: x = 2^e m, s = (m - 1)/(m + 1), log m = 2 s + 2/3
-/// s^3 + s^5 Q(s^2).
+/// log x, 0 < x < infinity, to 65 bits: x = 2^e m, s = (m-1)/(m+1), log m = 2 s + 2/3 s^3 + s^5
+/// Q(s^2).
 KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
   constexpr double Q[] = {0.4,
                           0.28571428571428564,

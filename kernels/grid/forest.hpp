@@ -7,14 +7,12 @@
 
 namespace nunatak {
 
-/// Disjoint sets of integers. The root of a set is its smallest member and its own parent; every
-/// other member has a smaller parent.
+/// Disjoint sets of integers. The root of a set is its smallest member; parents are smaller.
 struct Forest {
   Kokkos::View<int*, WorkMem> parents;
 
   KOKKOS_INLINE_FUNCTION int& parent(int c) const { return parents(c); }
-  /// The root of the set of c. Parents are replaced by grandparents, concurrently with other
-  /// threads.
+  /// The root of the set of c. Parents are replaced by grandparents; other threads may do the same.
   KOKKOS_INLINE_FUNCTION int root(int c) const {
     int up = atomic_load(&parent(c));
     while (up != c) {

@@ -46,8 +46,8 @@ template <class F> void for_each_message(const Decomposition& d, int rank, const
   }
 }
 
-/// Append the cells of a strip of all arrays to a buffer, or read them from it. Arrays have one
-/// level (Ghosted). Both return the end of the buffer.
+/// Packs the cells of a strip of all arrays (with one level each) / unpacks them. Both return the
+/// end.
 template <class Arrays>
 std::byte* pack(const Patch& p, const Strip& s, const Arrays& arrays, std::byte* out) {
   for (const auto& a : arrays) {

@@ -35,7 +35,6 @@ template <class T> struct LargeAllocator {
     return static_cast<T*>(p);
   }
   void deallocate(T* p, std::size_t) { std::free(p); }
-  /// resize() writes no zeros.
   template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; }
   template <class U, class... Args> void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);

@@ -49,15 +49,14 @@ Shared<Data> make_shared(const std::string& label, Extents... extents) {
   return Shared<Data>(shared_label(label), static_cast<std::size_t>(extents)...);
 }
 
-/// A number, or a struct of numbers, that a loop leaves for the host, which reads it by () after a
-/// fence (reduce_over). Initially 0.
+/// A number, or a struct of numbers, that a loop leaves for the host (reduce_over). Initially 0.
 template <class T> using Later = Kokkos::View<T, Kokkos::LayoutRight, PinnedMem>;
 template <class T> Later<T> make_later(const std::string& label) {
   return Later<T>(shared_label(label));
 }
 
-/// The values of an array for the host: a copy taken after all previous loops, or the array itself,
-/// if the host can access it; then the caller fences.
+/// The values of an array for the host: a copy, after all loops, or, if accessible, the array
+/// itself.
 template <class View> auto on_host(const View& a) {
   if constexpr (device_memory) {
     const Kokkos::View<typename View::non_const_data_type, typename View::array_layout, SharedMem>
@@ -81,8 +80,7 @@ template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int
   }
 }
 
-/// True if each level of a column is a separate map (GPUs, where lanes run over i); on a CPU the
-/// levels of a column are contiguous.
+/// True if levels of a column are separate maps (GPUs); on CPUs a column is contiguous.
 constexpr bool levels_apart = device_memory || !loops_on_host;
 using ColumnLayout = std::conditional_t<levels_apart, Kokkos::LayoutStride, Kokkos::LayoutRight>;
 inline ColumnLayout column_layout(int rows, int columns, int levels) {

@@ -54,7 +54,6 @@ struct Traffic {
   std::int64_t work = 0;             ///< visits of cells reported by algorithms (Ranks::work)
 };
 
-/// A message of integers to or from another rank.
 struct Packet {
   int rank = 0;
   std::vector<int> words;
@@ -102,8 +101,7 @@ public:
   /// The same without waiting, like a loop (array.hpp).
   virtual void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) = 0;
 
-  /// Replaces `values[local]` (equal sizes) by element-wise sums (maxima) over all ranks. One
-  /// collective.
+  /// Replaces `values[local]` (equal sizes) by sums (maxima) over all ranks. One collective.
   virtual void sum(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void max(std::vector<std::vector<std::int64_t>>& values) = 0;
   virtual void sum(std::vector<std::vector<ReproducibleSum>>& values) = 0;
@@ -137,7 +135,6 @@ public:
 
 protected:
   virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
-  /// Applies add(Traffic&) to both counters.
   template <class F> void count(const F& add) {
     add(m_traffic);
     add(*m_all_traffic);

@@ -23,9 +23,8 @@ namespace nunatak {
 /// Also the element of a reduction: no pointers; += in any order and grouping.
 struct ReproducibleSum {
   static constexpr int kept = 3, width = 32;
-  static constexpr std::int64_t none = -32,
-                                /// values of `top`: no term except 0 yet; see Range above
-      not_a_number = 31;
+  /// Values of `top`: no term except 0 yet; no number (see Range above).
+  static constexpr std::int64_t none = -32, not_a_number = 31;
 
   std::int64_t top = none;    ///< the highest bin kept
   std::int64_t bins[kept]{0}; ///< of bins top, top - 1, top - 2
@@ -37,7 +36,6 @@ struct ReproducibleSum {
     return *this;
   }
 
-  /// Adds term(n), n = first..last - 1.
   template <class F>
   KOKKOS_INLINE_FUNCTION void add(const F& term, std::int64_t first, std::int64_t last) {
     if (top == not_a_number || add_to_bins(term, first, last)) return;
@@ -120,7 +118,6 @@ private:
   }
 };
 
-/// Several sums in one pass.
 template <int N> struct ReproducibleSums {
   ReproducibleSum of[N];
   KOKKOS_INLINE_FUNCTION ReproducibleSums& operator+=(const ReproducibleSums& other) {

@@ -238,8 +238,8 @@ struct MeltedInside {
   }
 };
 
-/// The packs of columns that cover the owned cells, as (j, number in the row): the first column has
-/// i = 1 + columns_at_once * number.
+/// The packs of columns of the owned cells, (j, n): the first column is i = 1 + columns_at_once *
+/// n.
 inline Cells packs_of(const Patch& p) {
   return {1, p.ym + 1, 0, (p.xm + columns_at_once - 1) / columns_at_once};
 }
@@ -338,9 +338,9 @@ inline void in_metres_of_ice(const Patch& patch, const Array2<double>& mass_bala
 /// Initial temperature at height z in ice of thickness H, never above the melting point.
 /// Accumulation a (m s-1).
 ///   grounded  Robin's steady column; the straight line of conduction if a <= 0
-///   floating  steady column that sinks with the speed a at every height, from T_s to the melting
-///             point of the base: T = T_s + (T_pm - T_s) (e^(-P z/H) - e^-P)/(1 - e^-P), P = a
-///             H/kappa; a straight line if a <= 0
+///   floating  steady column that sinks with the speed a, from T_s to the basal melting point:
+///             T = T_s + (T_pm - T_s) (e^(-P z/H) - e^-P)/(1 - e^-P),  P = a H/kappa;
+///             a straight line if a <= 0
 KOKKOS_INLINE_FUNCTION double initial_temperature(double z, double H, bool floating, double a,
                                                   double T_s, double G) {
   const double top = T_s < T_melting ? T_s : T_melting;
@@ -371,8 +371,7 @@ inline void initial_temperature(const Patch& patch, const Levels& levels, const 
       });
 }
 
-/// Depth-averaged hardness B (Pa s^(1/3); trapezoidal rule over the levels in the ice and the
-/// surface) in owned cells. No ghosts needed.
+/// Depth-averaged hardness B (Pa s^(1/3); trapezoidal rule, surface included) in owned cells.
 inline void update_hardness(const Patch& patch, const Levels& levels, const Array2<double>& H,
                             const Array2<double>& T_s, const Array3<double>& T,
                             const Array2<double>& B) {

@@ -45,8 +45,7 @@ KOKKOS_INLINE_FUNCTION double surface(double b, double H) {
   return h_grounded > h_floating ? h_grounded : h_floating;
 }
 
-/// Surface elevation h and mask from b and H (m), in owned cells and ghosts; needs ghosts of b and
-/// H.
+/// Surface elevation h and mask from b and H (m), in owned cells and ghosts; needs their ghosts.
 inline void update_geometry(const Patch& patch, const Array2<double>& b, const Array2<double>& H,
                             const Array2<double>& h, const Array2<int>& mask) {
   for_each_cell_and_ghost(

@@ -32,7 +32,6 @@ struct Levels {
   double Lz() const { return z_host.back(); }
 };
 
-/// Levels at the heights z (m).
 inline Levels levels_at(const std::vector<double>& z) {
   const Levels levels{Column("z", z.size()), z};
   const auto to = on_host(levels.z);

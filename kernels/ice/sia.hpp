@@ -80,8 +80,7 @@ KOKKOS_INLINE_FUNCTION double only_if(bool wanted, double x) {
 /// The mean of the differences, without those where the surface ends; 0 if none is left.
 struct MeanRise {
   double sum = 0.0, count = 0.0;
-  /// Adds the differences from one neighbour to the cell and on to the opposite one. The pair is
-  /// summed separately: mirrored input gives the same bits.
+  /// Adds the differences along an axis. The pair is summed separately: mirrored input, same bits.
   KOKKOS_INLINE_FUNCTION void add_both(double to_cell, double from_cell) {
     const bool first = to_cell < surface_ends, second = from_cell < surface_ends;
     sum += only_if(first, to_cell) + only_if(second, from_cell);
@@ -101,8 +100,8 @@ template <int P> KOKKOS_INLINE_FUNCTION double largest_of(double (&x)[P]) {
   return x[0];
 }
 
-/// True if ice may spread by shearing through the face between two cells: not where the surface
-/// ends, between two floating cells, or in the ocean.
+/// True if ice may shear through a face: not at a surface end, between floating cells, in the
+/// ocean.
 KOKKOS_INLINE_FUNCTION bool shear_flux_allowed(int type_a, int type_b, double rise) {
   const bool a = grounded(type_a), b = grounded(type_b); // clang warns about | between calls
   return (a | b) & (rise < surface_ends);
@@ -114,8 +113,7 @@ KOKKOS_INLINE_FUNCTION double face_softness(int type_a, double A_a, int type_b, 
   return icy(type_a) == icy(type_b) ? mean : of_one;
 }
 
-/// A row of faces; pointers to the data of the first one. The cells of face p are p and p + next
-/// (1: to the east, a row: to the north).
+/// A row of faces, from the first one on. The cells of face p are p and p + next (1, or a row).
 struct FaceRow {
   const double* across;              ///< edges across the faces
   const double *to_cell, *from_cell; ///< edges of cell p along the face; the other cell: p + next

@@ -49,8 +49,7 @@ NUNATAK_WIDE(void, yield_stresses,
               const double* T_base, double* tauc),
              (till, log_delta, n, b, H, T_base, tauc))
 
-/// tauc (Pa) in owned cells and ghosts, 0 except in grounded ice. Needs ghosts of b, H, mask, T
-/// (K).
+/// tauc (Pa) in owned cells and ghosts, 0 except in grounded ice. Needs ghosts of b, H, mask, T.
 inline void till_yield_stress(const Patch& patch, const TillParameters& till,
                               const Array2<double>& b, const Array2<double>& H,
                               const Array2<int>& mask, const Array3<double>& T,

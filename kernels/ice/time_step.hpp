@@ -7,8 +7,8 @@
 
 namespace nunatak {
 
-/// Largest |u|/dx + |v|/dy (s-1) of two velocities over the owned icy cells; its inverse is the CFL
-/// limit. No ghosts needed. `later`: as in reduce_over.
+/// Largest |u|/dx + |v|/dy (s-1) over the owned icy cells: inverse CFL limit. `later`: see
+/// reduce_over.
 inline double advection_rate(const Patch& patch, double dx, double dy, const Array2<int>& mask,
                              const Array2<double>& u, const Array2<double>& v,
                              const Array2<double>& u_base, const Array2<double>& v_base,

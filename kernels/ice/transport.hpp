@@ -73,8 +73,7 @@ KOKKOS_INLINE_FUNCTION double sliding_flux(double edge, int type_a, double H_a, 
   return only_if((ice_a | ice_b) & ((front & !inwards) | (!front & (edge < surface_ends))), u * H);
 }
 
-/// Cells of a row with their upper and right faces, from the first one; `row`: offset to the next
-/// row.
+/// Cells of a row with their upper and right faces, from the first one; `row`: to the next row.
 struct TransportRow {
   const double *H, *q_x, *q_y; ///< m, m2 s-1
   const int* mask;
@@ -162,8 +161,7 @@ inline FixedSum sum_thickness(const Patch& patch, const Array2<double>& H) {
 }
 
 /// q = q_SIA + sliding, on all faces of the owned cells (m2 s-1). Needs edges, ghosts of H (m),
-/// mask and the sliding velocity u, v (m s-1, used in icy cells only), and the result of
-/// sia_fluxes.
+/// mask and the sliding velocity u, v (m s-1, used in icy cells only), and sia_fluxes before.
 inline void total_flux(const Patch& patch, const Edges& edges, const Array2<double>& H,
                        const Array2<int>& mask, const Array2<double>& u, const Array2<double>& v,
                        const Array2<double>& q_sia_x, const Array2<double>& q_sia_y,

@@ -107,8 +107,8 @@ public:
     m_row.assign(m_numbered ? static_cast<std::size_t>(d.My) : 0, 0);
   }
 
-  /// Adds the integers of the next rank; returns their end. `west`, if not null, gets the count of
-  /// the ranks in the west for each row of `patch`.
+  /// Adds the integers of the next rank; returns their end. `west` gets the counts of ranks in the
+  /// west.
   const std::int64_t* add(const std::int64_t* at, const Patch& patch, std::vector<int>* west) {
     const int rank = static_cast<int>(m_first.size()) - 1, first = m_first.back();
     const auto fragments = static_cast<int>(*at >> 32), edges = static_cast<int>(*at & low);
@@ -136,7 +136,6 @@ public:
     return at;
   }
 
-  /// Call it after the last rank.
   void merge() {
     m_position.resize(m_fragments.size());
     m_whole.clear();
@@ -164,7 +163,6 @@ public:
   /// Whole components by identity, and their numbers (0: not numbered).
   const std::vector<Component>& whole() const { return m_whole; }
   const std::vector<int>& numbers() const { return m_numbers; }
-  /// Position in whole() of the component of a fragment.
   int position(int rank, int fragment) const { return m_position[m_first[rank] + fragment]; }
   /// The number of numbered components among the first whole ones.
   int numbered_before(int position) const { return m_wholes_before[position]; }
@@ -172,7 +170,6 @@ public:
   int counted_before(int row, const std::vector<int>& west, int j) const {
     return m_numbered ? m_row[row] + west[j - 1] : 0;
   }
-  /// The number of numbered components.
   int numbered() const { return m_count; }
 
   std::int64_t fragments() const { return static_cast<std::int64_t>(m_fragments.size()); }
@@ -248,7 +245,6 @@ struct LargestComponent {
   }
 };
 
-/// The components of one mask.
 struct Components {
   /// fragments[local][c]: identity, area and flags of the whole component of fragment c
   std::vector<LargeList<Component>> fragments;
@@ -256,8 +252,7 @@ struct Components {
   /// among the numbered ones (LabelMask::numbered, or all if LabelMask::all); 0 if not numbered
   std::vector<LargeList<int>> number;
   int numbered = 0; ///< numbered components on all ranks
-  /// whole components by identity: all of them if LabelMask::all, else those that touch a subdomain
-  /// boundary and the largest of each rank
+  /// whole components by identity: all if LabelMask::all, else boundary ones and the largest ones
   std::vector<Component> whole;
 
   /// The largest component; cells = 0 if the mask is empty.
@@ -321,7 +316,6 @@ public:
       components[m]->number.resize(locals);
       for (std::size_t r = 0; r < locals; ++r) {
         finish(r, m, components[m]->fragments[r], components[m]->number[r]);
-        // every rank merges all fragments
         m_ranks.work(static_cast<int>(r), m_merge[m].fragments() + m_merge[m].edges());
       }
     }
@@ -369,8 +363,7 @@ private:
     }
   }
 
-  /// m_place[m][r][c]: position of fragment c among those sent, or Unsent. The border gets it plus
-  /// 1.
+  /// m_place[m][r][c]: position of fragment c among those sent, or Unsent. Border: the same + 1.
   void choose_fragments(std::size_t r, std::size_t m, const LabelMask& mask,
                         const LargeList<Component>& fragments) {
     const std::vector<int>& numbers = m_border_numbers[r];
@@ -459,7 +452,6 @@ private:
     for (int j = 1; j <= p.ym + 1; ++j) begin[j] = begin_before(p, j, fragments);
     for (int j = 1; j <= p.ym; ++j) {
       if (begin[j] == begin[j + 1]) continue;
-      // other components that begin before this one
       int before = merge.counted_before(p.global_j(j), m_west[m][r], j);
       int next = first_whole(fragments[begin[j]].identity); // the next whole component of this row
       const int last = first_whole(p.cell(j + 1, 1));

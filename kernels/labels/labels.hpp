@@ -31,7 +31,6 @@
 
 namespace nunatak {
 
-/// Components of one mask.
 struct MaskLabels : Components {
   /// component[local][segment]: the fragment of a segment, -1 if it is not in the mask
   std::vector<LargeList<int>> component;

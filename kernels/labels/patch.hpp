@@ -54,8 +54,8 @@ struct LabelMask {
   bool numbers(const Component& c) const { return all || (c.word & numbered) != 0; }
 };
 
-/// The flags that cells of this code give to their component, -1 if the code is not in the mask.
-/// Throws invalid_argument if a flag does not fit.
+/// Flags that cells of this code give to their component; -1: not in the mask. Throws
+/// invalid_argument.
 inline std::int64_t flags_of(const LabelMask& mask, int code) {
   const auto c = static_cast<Code>(code);
   const std::int64_t flags = mask.contains(c) ? mask.flags(c) : -1;
@@ -89,8 +89,7 @@ private:
     int i0, i1, label; // half-open range of view indices
   };
 
-  /// Cuts rows into runs of the mask: component[n] of segment n gets a label (or -1), each label
-  /// its fragment. Returns the number of labels.
+  /// Labels the runs of all rows: component[n] of segment n (or -1). Returns the number of labels.
   int find_runs(const Patch& p, const Segments& s, const int* flags, int* component,
                 Component* fragments) {
     const auto room = static_cast<std::size_t>(p.xm) / 2 + 2;

@@ -42,7 +42,6 @@ struct Segments {
   int size() const { return static_cast<int>(list.size()); }
   int end(int n) const { return list[n].end(); }
 
-  /// f(j, n, i0, segment) for each segment.
   template <class F> void for_each(const F& f) {
     for (int j = 1; j + 1 < static_cast<int>(row.size()); ++j) {
       for (int n = row[j], i0 = 1; n < row[j + 1]; i0 = end(n++)) f(j, n, i0, list[n]);

@@ -146,9 +146,8 @@ inline Decomposition merged(const Decomposition& d, int side) {
 class Merge {
 public:
   Merge() = default;
-  /// Arrays cover the patches grown by rings - 1 cells, and their ghosts: `fine_rings`, and `rings`
-  /// for the merged patches, which are at least as many unless one rank has all. Initially all
-  /// cells of a patch are sent. Not collective.
+  /// Arrays cover patches grown by `fine_rings` - 1 (merged ones: `rings` - 1) cells, and their
+  /// ghosts. Initially all cells of a patch are sent. Not collective.
   Merge(const Holders& fine, int fine_rings, const Holders& merged, int rings, int side)
       : m_gather(fine.all()), m_give_back(fine.all()) {
     const Decomposition &d = fine.decomposition(), &m = merged.decomposition();

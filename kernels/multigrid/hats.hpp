@@ -66,8 +66,7 @@ struct Halving {
   bool x = false, y = false;
 };
 
-/// The decomposition of the coarser grid: a coarse point belongs to the rank of its fine point, the
-/// one beyond the end to the last rank.
+/// The coarser decomposition: a coarse point belongs to the rank of its fine point, or to the last.
 inline Decomposition coarser(const Decomposition& fine, Halving halving) {
   Decomposition coarse = fine;
   const auto halve = [](int M, bool periodic) {

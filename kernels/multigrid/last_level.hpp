@@ -95,7 +95,6 @@ public:
         "multigrid: last level", policy(), KOKKOS_LAMBDA(const Team& team) { level.solve(team); });
   }
 
-  // The work of a team.
   KOKKOS_INLINE_FUNCTION void find_inverse(const Team& team) const {
     double* M = m_inverse.matrix();
     const int size = m_inverse.size();

@@ -35,8 +35,7 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
   std::vector<std::vector<std::int64_t>> count;
   for (const NinePoint<Real>& part : m_levels[0].parts) count.push_back({part.size()});
   ranks.sum(count);
-  // A lower bound of the unknown cells of the current level: halving an axis leaves at least half
-  // of them. A rank that has all of them knows their number.
+  // A lower bound of the unknown cells of the current level: halving an axis leaves at least half.
   std::int64_t least = count[0][0];
   while (!m_levels.back().parts.empty()) {
     const Decomposition& d = m_levels.back().holders.decomposition();
@@ -109,7 +108,6 @@ void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array
   add_level(holders, true, rings, cells);
 }
 
-// Exchanges ghosts of `cells`, and adds their level.
 template <class Real>
 void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
                                 const std::vector<Array2<int>>& cells) {

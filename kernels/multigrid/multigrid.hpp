@@ -59,8 +59,7 @@ public:
 
   /// The finest level: fill A in its owned unknowns, set_operator(); set b, cycle(), read x.
   NinePoint<Real>& finest(int n) { return m_levels[0].parts[n]; }
-  /// Computes the coarse operators and the inverse of the last one. One exchange per level on
-  /// several ranks, one round of messages per merge.
+  /// Coarse operators and last inverse: an exchange per level on several ranks, a round per merge.
   void set_operator();
   /// x = (approximate inverse of A) b on the finest level. Communication: see above.
   void cycle() { cycle(0, false); }
@@ -90,12 +89,10 @@ private:
   void add_finest(const Holders& holders, const std::vector<Array2<int>>& active);
   void add_coarser(Halving halving);
   void add_merged(int side);
-  /// Rings of ghosts for a cycle with one exchange of b and one of x (and, on the finest grid, for
-  /// the residual at its end), if patches are large enough.
+  /// Rings of ghosts for one exchange of b and one of x per cycle, if patches are large enough.
   int rings_wanted(bool finest) const {
     return std::max(degree(finest) + 1, 2 * degree(finest) - (finest ? 0 : 1));
   }
-  /// Degree of the smoother.
   int degree(bool finest) const { return m_options.smoothing + (finest ? 0 : 1); }
   int rings_of(const Decomposition& d, bool finest) const;
   /// Side of the blocks of patches to merge next; 1: none. `least`: lower bound of unknown cells.
@@ -106,8 +103,7 @@ private:
   /// Later steps of the smoother, valid in rings 0 to `ring`; then r in 0 to `residual` (-1: none).
   void relax(Level& level, int ring, int residual);
 
-  /// Reports `visits` visits per unknown cell of the local ranks in rings `first` to `last`
-  /// (Ranks::work), in units of 3 ns (perf/bench_ssa at 8 km).
+  /// Reports `visits` (of 3 ns, perf/bench_ssa at 8 km) per local unknown cell in these rings.
   void work(Level& level, int visits, int first = 0, int last = 0);
   static constexpr int visits_of_bottom = 17, visits_of_inverse = 1, visits_of_operator = 50,
                        visits_of_product = 8;
@@ -118,7 +114,6 @@ private:
 
   void update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows);
   void update_solution(Level& level);
-  /// The values of an array of a patch, for Merge.
   static auto data(const Level& level, Rows<Real> NinePoint<Real>::*rows) {
     return [&level, rows](std::size_t n) { return (level.parts[n].*rows).data(); };
   }

@@ -45,7 +45,6 @@ using Rows = Kokkos::View<Real***, Kokkos::LayoutRight, Mem>; // (j, i, n), as a
 /// The cells around a rectangle of view indices, ring by ring, each in raster order.
 struct RingCells {
   int j0, i0, rows, columns; ///< of the rectangle
-  /// The number of cells in rings 1 to `ring`.
   KOKKOS_INLINE_FUNCTION int count(int ring) const {
     return (rows + 2 * ring) * (columns + 2 * ring) - rows * columns;
   }
@@ -70,8 +69,7 @@ struct Within {
   int rings[most_rings + 1] = {};
 };
 
-/// Writes the positions j stride + i of the unknowns in `owned` and the rings around it to `cells`,
-/// as in NinePoint, and their numbers.
+/// Writes the positions j stride + i of the unknowns, and their numbers per ring, as in NinePoint.
 inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int rings,
                           const Kokkos::View<int*, Mem>& cells, const Later<Within>& within) {
   const int rows = active.extent_int(0), stride = active.extent_int(1);

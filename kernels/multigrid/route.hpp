@@ -110,8 +110,7 @@ template <class T> void scatter_cells(const RoutePlaces& places, int width, cons
 /// The ends of the pieces of a list, accessible to host and loops.
 using RouteEnds = Kokkos::View<int*, PinnedMem>;
 
-/// The positions in `all` of cells that are 1 in `active`, in the same order. `ends`: of the pieces
-/// of `all`; on return, of those kept.
+/// The positions in `all` of cells that are 1 in `active`. `ends`: of the pieces, before and after.
 inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const RoutePlaces& kept,
                         const RouteEnds& ends) {
   const int pieces = ends.extent_int(0) / 2;
@@ -164,7 +163,6 @@ public:
       m_parts[n].places = Kokkos::subview(kept[n], std::make_pair(0, before));
     }
   }
-  /// Makes the Views of positions, after the last add().
   void list() {
     for (Part& part : m_parts) {
       std::vector<int> all;
@@ -178,7 +176,6 @@ public:
   }
 
   bool empty() const { return m_parts.empty(); }
-  /// Allocates `bytes_of_cell` bytes per cell.
   void reserve(std::size_t bytes_of_cell) {
     for (Part& part : m_parts) {
       const std::size_t size = (part.places.extent(0) * bytes_of_cell + 7) / 8;
@@ -248,7 +245,6 @@ public:
   template <class F, class G> void move(int width, const F& source, const G& target) {
     move(m_there, width, start, source, end, target);
   }
-  /// The same from the end to the start.
   template <class F, class G> void move_back(int width, const F& source, const G& target) {
     move(m_back, width, end, source, start, target);
   }

@@ -39,8 +39,7 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
   return coarse;
 }
 
-/// coarse.A = P^T fine.A P: for each hat, over the rows of its (up to) nine points; first along x,
-/// then along y. Needs ghosts of fine.A.
+/// coarse.A = P^T fine.A P, hat by hat, first along x, then along y. Needs ghosts of fine.A.
 template <class Real>
 void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
               const HatAxis& ay) {
@@ -112,8 +111,7 @@ void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coars
       });
 }
 
-/// fine.x += P coarse.x in rings 0 to `ring`, not across periodic edges. Needs one more ring of
-/// coarse.x.
+/// fine.x += P coarse.x in rings 0 to `ring`. Needs one more ring of coarse.x.
 template <class Real>
 void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
              const HatAxis& ay, int ring = 1) {

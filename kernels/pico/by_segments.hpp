@@ -99,7 +99,6 @@ private:
     });
   }
 
-  /// Cells of the domain of the distances, and its seeds.
   static void start_distances(const Code* code, int up, int from, int to, PicoFields& f,
                               std::vector<int>& seeds_gl, std::vector<int>& seeds_cf) {
     int *d_gl = f.distance_gl.data(), *d_cf = f.distance_cf.data();

@@ -41,8 +41,7 @@ KOKKOS_INLINE_FUNCTION bool in_shelf_domain(Code c) {
 
 /// The union of the bits of the 4 neighbours of a cell; `up`: offset to the next row.
 KOKKOS_INLINE_FUNCTION int around(const Code* c, int up) { return c[-1] | c[1] | c[-up] | c[up]; }
-/// Seeds: a continental cell among 8 neighbours; open ocean among 4. Shelf front: any ocean among
-/// 4.
+/// Seeds: a continental cell among 8 neighbours; open ocean among 4. Front: any ocean among 4.
 KOKKOS_INLINE_FUNCTION bool starts_at_continent(const Code* c, int up) {
   const int corners = c[-up - 1] | c[-up + 1] | c[up - 1] | c[up + 1];
   return ((around(c, up) | corners) & is_continent) != 0;
@@ -87,8 +86,7 @@ KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 
 //   1 1 2 2        adjacent because of this row
 //   1 1 2 2        not because of this one
 
-/// put(a, b) for the basins b adjacent to that of the ocean cell c, a: flat positions, in rows of
-/// length `up`. Codes and basins need valid ghosts.
+/// put(a, b) for basins b adjacent to that of ocean cell c, a. Codes and basins need valid ghosts.
 template <class F>
 KOKKOS_INLINE_FUNCTION void for_each_adjacent_basin(const Code* code, int up, int c,
                                                     const int* basin, const F& put) {

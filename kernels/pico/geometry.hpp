@@ -38,7 +38,6 @@ inline void renumber(LocalShelves& local, const List<int>& shelf_of, int basins,
       });
 }
 
-/// The largest distance to the grounding line on each shelf.
 inline void find_largest(const LocalShelves& local, const PicoFields& out,
                          List<std::int64_t>& of_shelves) {
   const int *cell = local.cell.data(), *shelf = local.shelf.data(), *d_gl = out.distance_gl.data();
@@ -85,7 +84,7 @@ public:
     m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
   }
 
-  /// True if there is a valid result. The same on all ranks.
+  /// True if there is a result. The same on all ranks.
   bool valid() const { return m_valid; }
   /// Per local rank: 1 if `in` has changed since the last result, or `out` has different arrays.
   /// The result is valid if no rank reports a change. No communication.
@@ -103,8 +102,7 @@ public:
   const std::vector<char>& members() const { return m_members; }
 
   /// Needs ghosts of basins. Writes masks, distances and boxes of `out`, clears the water off
-  /// shelves; asynchronous. Throws runtime_error on all ranks if a cell type or a basin number is
-  /// invalid.
+  /// shelves; asynchronous. Throws runtime_error on all ranks for invalid cell types or basins.
   const Shelves& update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out) {
     m_valid = false; // until the update has succeeded
     label(in);
@@ -118,8 +116,7 @@ public:
   }
 
 private:
-  /// Labels: codes of owned cells; continent, open ocean, lakes by three labellings in one batch;
-  /// shelves and their sea floor by two.
+  /// Codes: continent, open ocean, lakes by a batch of three labellings; shelves, sea floor by two.
   void label(const std::vector<PicoInput>& in) {
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       m_last[r].read(m_ranks.patch(static_cast<int>(r)), in[r], m_options, m_codes[r]);

@@ -19,7 +19,6 @@ namespace nunatak::pico {
 using CellInput = std::uint16_t;
 constexpr int largest_basin = 1000;
 
-/// Cells of a row, from the first one on.
 struct InputRow {
   const int *basin, *type;
   const double* bed;

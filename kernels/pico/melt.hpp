@@ -82,8 +82,7 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
       });
 }
 
-/// Cooling x in box 1; [warnings; per (shelf, box): T, T; per shelf from `x_at` on: x, x] (two
-/// integers per sum) in box 1 and in fallback boxes.
+/// Cooling x; sum (ii): [warnings; per (shelf, box): T, T; per shelf from `x_at` on: x, x].
 inline void add_box_one(ShelfCells& cells, const List<BoxWater>& of_slots, double C,
                         std::size_t x_at) {
   const BoxWater* water = of_slots.data();
@@ -175,7 +174,7 @@ public:
 
 private:
   /// Sum (i): bad values; changed ranks; per basin: cells, T, T, S, S; per (shelf, box): cells, p,
-  /// p.
+  /// p
   struct FirstSum {
     static constexpr std::size_t bad_values = 0, changed_ranks = 1;
     int largest_basin;
@@ -191,7 +190,6 @@ private:
            static_cast<std::size_t>(box);
   }
 
-  /// The contribution of a local rank to sum (i).
   static void launch_first_sum(const LocalShelves& local, const PicoInput& in, const FirstSum& at,
                                const int* changed, ShelfCells& cells) {
     cells.sums.assign(at.size(), 0);

@@ -64,8 +64,8 @@ KOKKOS_INLINE_FUNCTION double fallback_melt_rate(double gamma, double T0, double
   return 0.005 * rho_water * c_p * gamma * (T0 - T_pm(S0, p)) / (latent_heat * rho_ice);
 }
 
-/// Box 1 (A6 to A9): x = T0 - T1 solves x^2 + P x + P T* = 0, P = g1 / (C rho* (beta s - alpha)),
-/// g1 = A_1 gamma.
+/// Box 1 (A6 to A9): x = T0 - T1 solves x^2 + P x + P T* = 0, P = A_1 gamma/(C rho* (beta s -
+/// alpha)).
 struct BoxOne {
   double x;    ///< cooling T0 - T1, K
   bool warned; ///< negative discriminant, set to 0

@@ -1,4 +1,3 @@
-// An update of PICO. See pico.hpp.
 #include "kernels/pico/pico.hpp"
 
 #include "kernels/pico/geometry.hpp"

@@ -25,8 +25,7 @@ inline std::vector<LabelMask> land_and_sea() {
   };
 }
 
-/// The second batch, from the final codes: shelves with ice rises (components are numbered as the
-/// shelves), shallow sea floor with the continent.
+/// The second batch, from the final codes: shelves with ice rises; shallow sea floor and continent.
 enum ShelvesAndSeaFloor { of_shelf, of_sea_floor };
 constexpr std::int64_t has_shelf = 2, has_continent = 4; // flags of components
 inline std::vector<LabelMask> shelves_and_sea_floor() {

@@ -32,7 +32,6 @@ struct ShelfWater {
   }
 };
 
-/// The same for one box, for loops.
 struct BoxWater {
   double T0, S0, g1; ///< g1: A_1 gamma
   NextBox from;
@@ -52,7 +51,6 @@ struct RunsOfList {
   int cells, boxes;
 
   int blocks() const { return (cells + block - 1) / block; }
-  /// f(Run) for each run of block b.
   template <class F> KOKKOS_INLINE_FUNCTION void for_each_run(int b, const F& f) const {
     const int last = cells < (b + 1) * block ? cells : (b + 1) * block;
     for (int n = b * block, end; n < last; n = end) {
@@ -117,7 +115,6 @@ private:
 
 // --- fields
 
-/// The results of a cell.
 struct CellMelt {
   double T, S, T0, q, melt, base; ///< K, g kg-1, K, m3 s-1, m s-1 of ice, K
 };
@@ -148,7 +145,6 @@ KOKKOS_INLINE_FUNCTION void melt_of_run(const BoxWater& w, const Run& run, doubl
   }
 }
 
-/// The fields of the water, for loops.
 struct WaterFields {
   double *T, *S, *T0, *S0, *q, *melt, *base;
 

@@ -22,8 +22,8 @@ inline int number_of_boxes(int d, int d_max, int n_max) {
 }
 
 /// Box k of n, where (n - k)/n <= (1 - r)^2 <= (n - k + 1)/n, r = d_gl / (d_gl + d_cf); on ties the
-/// larger k. Then min(k, d_gl). In integers, hence exact: the largest k with n d_cf^2 <= (n - k +
-/// 1) (d_gl + d_cf)^2.
+/// larger k; then min(k, d_gl). In integers, the largest k with
+///   n d_cf^2 <= (n - k + 1) (d_gl + d_cf)^2
 ///
 ///   d_gl  1 2 3 4 5        0: no box, if no grounding line or no front reaches the cell.
 ///   d_cf  5 4 3 2 1
@@ -117,7 +117,6 @@ public:
   std::size_t domain() const { return adjacent() + m_square; }
   std::size_t size() const { return domain() + 1 + (m_ranks + 63) / 64; }
 
-  /// The part of the domain on `rank`.
   void set_domain(int rank, std::int64_t cells, std::vector<std::int64_t>& sums) const {
     sums[domain()] = cells;
     if (cells > 0)
@@ -150,7 +149,6 @@ private:
 
 // --- the result
 
-/// Cells per rank.
 struct Load {
   std::int64_t largest = 0, total = 0;
   int ranks = 1;

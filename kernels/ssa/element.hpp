@@ -225,12 +225,10 @@ struct SsaElement {
   /// Scales Newton's term: 1 all, 0 none (Picard).
   KOKKOS_INLINE_FUNCTION void weigh(double newton) { slope *= newton; }
 
-  /// Membrane stresses (N): the force on unknown a.
   KOKKOS_INLINE_FUNCTION double residual(int a) const { return nuH2 * p[a]; }
 
-  /// Entry (a, b) of the Jacobian, or, after weigh(0), with the viscosity frozen (Picard).
-  /// Symmetric positive semidefinite for all weights: the Newton term takes at most 1 - 1/n of the
-  /// Picard form (Cauchy-Schwarz).
+  /// Entry (a, b) of the Jacobian, symmetric positive semidefinite for all weights: the Newton term
+  /// takes at most 1 - 1/n of the Picard form (Cauchy-Schwarz).
   KOKKOS_INLINE_FUNCTION double jacobian(const Q1Element& q1, int ice, int a, int b) const {
     return nuH2 * q1.K[ice][a][b] + slope * p[a] * p[b];
   }

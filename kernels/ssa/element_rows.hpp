@@ -27,8 +27,7 @@ struct Strains {
   double Kw[8][elements_at_once], e2[elements_at_once];
 };
 
-/// A row of K times values relative to corner 0. The zero at corner 0 is added as in
-/// SsaElement::strain2; the bits are the same.
+/// A row of K times values relative to corner 0, with the zero added as in SsaElement::strain2.
 KOKKOS_FORCEINLINE_FUNCTION double times(const double (&K)[8], const double (&r)[8]) {
   return 0.0 + K[2] * r[2] + K[3] * r[3] + K[4] * r[4] + K[5] * r[5] + K[6] * r[6] + K[7] * r[7];
 }
@@ -172,8 +171,7 @@ NUNATAK_WIDE(void, weigh_row,
               const CornerRows& u_before, const CornerRows& v_before, SsaElement* row),
              (q1, eps2, n, u, v, u_before, v_before, row))
 
-/// The row of an unknown, 36 numbers as in kernels/multigrid/nine_point.hpp, from the elements and
-/// the drag. Bit n of `into`: cell n of the nine is an unknown.
+/// The row of an unknown, as in nine_point.hpp. Bit n of `into`: cell n of the nine is an unknown.
 NUNATAK_WIDE(void, write_row,
              (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
               unsigned into, float* out),
@@ -187,7 +185,6 @@ KOKKOS_INLINE_FUNCTION CornerRows corners(const Array2<double>& a, int j, int i)
   return {&a(j, i), &a(j + 1, i)};
 }
 
-/// f(k, element) for each element.
 template <class F> void for_each_element(const char* label, const SsaPatch& p, const F& f) {
   const auto elements = p.elements;
   Kokkos::parallel_for(

@@ -35,9 +35,8 @@ public:
   /// The matrix of a step from (u, v), with ghosts, after the residual there. Collective.
   virtual void set_matrix(const std::vector<Array2<double>>& u,
                           const std::vector<Array2<double>>& v, ssa::Linearisation how) = 0;
-  /// Computes y with |b - A y| <= tolerance |b|. Returns the number of iterations, or -1 after
-  /// `most` or if the matrix is not positive. Collective: one reduction and one cycle per
-  /// iteration.
+  /// Computes y with |b - A y| <= tolerance |b|. Returns the iterations, or -1 after `most` or if
+  /// the matrix is not positive. Collective: one reduction and one cycle per iteration.
   virtual int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
                     int most) = 0;
   virtual std::string describe() const = 0; ///< describes the levels

@@ -23,7 +23,6 @@ KOKKOS_INLINE_FUNCTION Cell neighbour(Cell at, int side) {
   return side < 2 ? Cell{at.j, at.i + step} : Cell{at.j + step, at.i};
 }
 
-/// Input arrays for loops.
 struct Ice {
   Array2<double> H, h, b, tauc; ///< see SsaInput
   Array2<int> mask;
@@ -75,9 +74,9 @@ inline void set_coefficients(const SsaPatch& p) {
 ///      cell (F > 0)                   neighbour (G < 0)
 ///   |-------+-------:---x---|-------+-------|
 ///           |<- half cell ->|       x: F = 0
+///
 /// The surface has a kink at the grounding line. The steep slope must end with the drag that
 /// balances it: the drag of the cell acts on the same part.
-/// must end, too: the drag of the cell is that of the same part.
 KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
   if (!till_subgrid) return 1.0;
   if (mask(at.j, at.i) == floating_ice && !(tauc(at.j, at.i) > 0.0))

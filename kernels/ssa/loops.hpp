@@ -163,10 +163,9 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
       });
 }
 
-/// The matrix of a step from (u, v): the rows of the owned unknowns in A (j, i, 36), as in
-/// kernels/multigrid/nine_point.hpp; entries towards other cells are 0. Symmetric positive
-/// definite. Needs ghosts of u, v. `after_residual`: the last call on this patch was residual() at
-/// the same (u, v), whose elements are reused.
+/// The matrix of a step from (u, v), symmetric positive definite: the rows of the owned unknowns in
+/// A, as in kernels/multigrid/nine_point.hpp. Needs ghosts of u, v. `after_residual`: the last call
+/// on this patch was residual() at the same (u, v), whose elements are reused.
 template <class Real>
 void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
               Linearisation how, const Rows<Real>& A, bool after_residual = false) {

@@ -148,7 +148,6 @@ private:
     }
   }
 
-  // Residuals at (u, v), after an exchange of its ghosts.
   void compute_residuals() {
     m_timer.reset();
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {

@@ -44,7 +44,6 @@ struct SsaOptions {
   TillLaw till() const { return {till_q, till_delta * till_delta, till_u_threshold}; }
 };
 
-/// Statistics of a solve.
 struct SsaReport {
   std::int64_t unknown_cells = 0;  ///< two unknowns each
   std::int64_t excluded_cells = 0; ///< icebergs: ice that nothing holds
@@ -96,7 +95,6 @@ public:
 
   /// The residual (N) of each owned cell of a local rank after the last solve; 0 elsewhere.
   virtual void residual(int local, const Array2<double>& r_x, const Array2<double>& r_y) const = 0;
-  /// A description of the solver as set up by the last solve.
   virtual std::string describe() const = 0;
 };
 

@@ -25,8 +25,7 @@ struct SsaInput {
   Array2<double> H; ///< ice thickness, m
   Array2<double> h; ///< surface elevation, m
   Array2<double> b; ///< bed elevation, m
-  /// Yield stress of the till, Pa; weighted by the grounded part of a cell, hence also used in
-  /// floating cells next to a grounding line.
+  /// Yield stress of the till, Pa; also used in partly grounded cells that float.
   Array2<double> tauc;
   Array2<double> hardness; ///< B, depth average, Pa s^(1/n)
   Array2<int> mask;        ///< cell types of kernels/ice/geometry.hpp
@@ -35,7 +34,6 @@ struct SsaInput {
   Array2<double> u_fixed, v_fixed;
 };
 
-/// All arrays on a patch, filled with zeros.
 inline SsaInput make_ssa_input(const Patch& patch) {
   const auto array = [&patch](const char* name) { return make_array<double>(name, patch); };
   return {array("thk"),
@@ -92,8 +90,7 @@ template <class List> void make_room(List& list, int n) {
 
 } // namespace ssa
 
-/// The discrete SSA on one rank. Lists of unknowns are in raster order; n is a position in them.
-/// Lists may be longer than their contents.
+/// The discrete SSA on one rank. Lists are in raster order, and may be longer than their contents.
 struct SsaPatch {
   Patch patch;
   double dx = 0.0, dy = 0.0; ///< m
@@ -149,7 +146,6 @@ struct SsaPatch {
 
 namespace ssa {
 
-/// The fixed cells of an input, for loops.
 struct Fixed {
   Array2<int> cells;
   bool some;
@@ -217,7 +213,6 @@ inline void mark_ice(const SsaPatch& p, const Decomposition& d) {
       });
 }
 
-/// A cell and its neighbours in the union-find.
 struct Sets {
   Forest sets;
   Array2<int> ice;

@@ -55,8 +55,8 @@ public:
       std::swap(s.temp, m_temp[n]);
     }
   }
-  /// The ice melted inside by the last step on a local rank, after a fence: metres of ice, summed
-  /// over cells; it is counted, not taken from the thickness.
+  /// The ice melted inside by the last step on a local rank, after a fence: metres, summed over
+  /// cells.
   FixedSum melted(std::size_t local) const { return m_sums[local]().ice; }
 
 private:

@@ -31,7 +31,6 @@ struct HybridOptions {
   double dt_max = seconds_per_year;   ///< s
 };
 
-/// Sums of one step over the cells of a local rank.
 struct StepSums {
   MassBudget budget;
   FixedSum melted_inside; ///< metres of ice; counted, not taken from the thickness

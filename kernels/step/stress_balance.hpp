@@ -120,7 +120,6 @@ public:
 private:
   Patch patch(std::size_t n) const { return m_ranks.patch(static_cast<int>(n)); }
 
-  // Till, hardness and softness, in owned cells and ghosts.
   void set_material(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
     const bool given = forcings[0].has_hardav, thermal = !given && !m_options.isothermal;
     for (std::size_t n = 0; n < m_flows.size(); ++n) {

@@ -73,8 +73,7 @@ KOKKOS_INLINE_FUNCTION bool accepts(int d, int from) {
   return from > 0 && (d == 0 || d > from + 1);
 }
 
-/// Sweeps in both directions through a line of `cells` cells (scratch, `step` apart), from the ring
-/// cells at both ends. Returns a bit mask of changed cells.
+/// Sweeps both ways through a line of `cells` cells. Returns a bit mask of changed cells.
 KOKKOS_INLINE_FUNCTION unsigned sweep_line(int* before, int step, int cells) {
   unsigned changed = 0;
   int last = before[0] < 0 ? unreached : before[0];
@@ -138,8 +137,7 @@ struct RelaxTile {
     team.team_barrier();
     if (any == 0) return;
 
-    // all rows, all columns; then rows that a column has changed, columns that a row has changed,
-    // ...
+    // all rows, all columns; then only lines across which something has changed
     unsigned lines = 0;
     for (int sweeps = 0; sweeps < 2 || lines != 0; ++sweeps) {
       const bool along_x = sweeps % 2 == 0;
@@ -204,7 +202,6 @@ struct Tiles {
   TileList now, next, after;
 };
 
-/// The tiles of `count` fields, to be set by set_fields().
 inline Tiles make_tiles(const Ranks& ranks, int count) {
   Tiles tiles;
   tiles.patches = make_shared<FieldPatch*>("distances: patches", ranks.local_size() * count);

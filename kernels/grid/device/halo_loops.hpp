@@ -16,7 +16,6 @@
 
 namespace nunatak {
 
-// Types of the two loops: nvcc does not accept private ones.
 namespace halo_loops {
 
 /// A sent cell or a ghost: its position in the arrays, j (xm + 2) + i, and in the buffer: cell `n`
@@ -161,8 +160,7 @@ public:
   /// Cells of all outgoing messages; as many arrive.
   int cells() const { return cells(m_outgoing); }
 
-  /// `out`, `in`: cells() times the bytes per cell of all arrays, in memory that loops access,
-  /// aligned to 8 bytes. Neither waits.
+  /// `out`, `in`: cells() times the bytes per cell of all arrays, aligned to 8 bytes. No waits.
   void pack(const std::vector<Ghosted>& arrays, std::byte* out) const {
     in_words(arrays, [&](const auto& a) { halo_loops::pack_words(a, m_sent, words_of(a, out)); });
   }

@@ -78,7 +78,6 @@ public:
   const Path& of(int rank) const { return m_rank[rank]; }
   Path critical() const { return *std::max_element(m_rank.begin(), m_rank.end()); }
 
-  /// All ranks at time 0.
   void restart() {
     std::fill(m_rank.begin(), m_rank.end(), Path{});
     std::fill(m_wire.begin(), m_wire.end(), 0.0);
@@ -108,7 +107,6 @@ public:
     m_under_way.push_back({to, arrival});
   }
 
-  /// Receives all messages under way, in order of arrival.
   void deliver() {
     std::stable_sort(m_under_way.begin(), m_under_way.end(),
                      [](const Letter& a, const Letter& b) { return a.arrival < b.arrival; });

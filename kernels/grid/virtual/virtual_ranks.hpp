@@ -18,7 +18,6 @@ namespace nunatak {
 enum class Halo { host, loops }; ///< what moves ghosts
 constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
 
-/// Copies a message between virtual ranks, in a loop.
 inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes) {
   const auto n = static_cast<std::int64_t>(bytes);
   Kokkos::parallel_for(

@@ -31,8 +31,7 @@ namespace device_labels {
 
 constexpr int most_masks = 3; ///< per batch
 
-/// One patch in blocks of rows, for one mask. Positions: j (xm + 2) + i; parent -1 outside the
-/// mask.
+/// One patch in blocks of rows, for one mask. Parents are positions j (xm + 2) + i, or -1.
 struct PatchBlocks : Forest {
   Patch patch;
   const std::int64_t*
@@ -105,7 +104,6 @@ inline void join_runs(const PatchMasks& all) {
       });
 }
 
-/// One number per mask.
 struct MaskCounts {
   int of[most_masks] = {};
   KOKKOS_INLINE_FUNCTION MaskCounts& operator+=(const MaskCounts& o) {
@@ -184,7 +182,6 @@ inline void look_at_border(const PatchMasks& all, int* numbers) {
 
 } // namespace device_labels
 
-/// Components of one mask.
 struct DeviceMaskLabels : Components {
   /// [local](j, i): local component number of owned cells, -1: not in the mask
   std::vector<Array2<int>> component;
@@ -201,7 +198,6 @@ struct ComponentOfCell {
   }
 };
 
-/// A batch of masks.
 class DeviceLabels {
 public:
   /// At most 3 masks. The decomposition must not be periodic. `ranks` must outlive this object.
@@ -231,8 +227,7 @@ public:
     }
   }
 
-  /// Labels the masks over the codes of the owned cells of each local rank. Result, `maxima` and
-  /// communication: see labels/labels.hpp.
+  /// Labels the masks over the codes of owned cells. Result, `maxima`, messages: labels/labels.hpp.
   const std::vector<DeviceMaskLabels>& update(const std::vector<Array2<Code>>& codes,
                                               std::vector<std::vector<std::int64_t>>& maxima) {
     find(codes);
@@ -275,7 +270,6 @@ public:
     return m_labels;
   }
 
-  /// For loops.
   ComponentOfCell of_cell(int mask, std::size_t local) const {
     const auto m = static_cast<std::size_t>(mask);
     return {m_labels[m].component[local], m_found[m][local]};

@@ -30,7 +30,6 @@ struct ShelfOfCell {
   }
 };
 
-/// Counts cells of unknown type.
 inline void count_unknown(const Patch& p, const Array2<Code>& codes, const Later<int>& unknown) {
   reduce_over<int>(
       "pico: types", owned_cells(p), unknown,
@@ -114,8 +113,7 @@ struct ShelfBlocks {
   KOKKOS_INLINE_FUNCTION int size() const { return RowBlocks(patch).size(); }
   KOKKOS_INLINE_FUNCTION int position(int j, int i) const { return j * (patch.xm + 2) + i; }
   KOKKOS_INLINE_FUNCTION bool in_sea(int j, int i) const { return was_contshelf(masks(j, i)); }
-  /// True if a range of continental shelf begins at cell i of the block from i0. Ranges end with
-  /// it.
+  /// True if a range of continental shelf begins at cell i of the block from i0, where all end.
   KOKKOS_INLINE_FUNCTION bool begins_sea(int j, int i, int i0) const {
     return in_sea(j, i) && (i == i0 || !in_sea(j, i - 1));
   }
