@@ -78,7 +78,7 @@ private:
       loose = sum_counts();
     } while (loose > 0 && loose < before);
     m_excluded = loose;
-    // if all ice turned out to be held, so are the remaining loose ghosts
+    // once all ice is held, so are the remaining loose ghosts
     for (const SsaPatch& p : m_patches) {
       ssa::settle(p, loose > 0);
       ssa::list_unknowns(p);

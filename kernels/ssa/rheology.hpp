@@ -13,7 +13,7 @@ namespace nunatak {
 /// strain rate e^2 = u_x^2 + v_y^2 + u_x v_y + 1/4 (u_y + v_x)^2 (MacAyeal 1989, eq. 10).
 struct GlenLaw {
   double n = 3.0;    ///< exponent; n = 1: linear, 2 nu = B
-  double eps2 = 0.0; ///< eps^2, s-2
+  double eps2 = 0.0; ///< eps^2, s-2 (Schoof 2006)
 
   KOKKOS_INLINE_FUNCTION double exponent() const { return (1.0 - n) / (2.0 * n); }
 
@@ -72,7 +72,7 @@ constexpr double strain_caution = 0.3, drag_caution = 0.02;
 ///
 /// The drag of a nearly plastic till has almost constant magnitude and rotates with the velocity.
 /// Its tangent does not resist a change of speed along U: right for sliding ice, far too soft for
-/// ice about to stop or to reverse. Chan, Golub and Mulet (1999) treat the same |U| in total
+/// ice about to stop or change course. Chan, Golub and Mulet (1999) treat the same |U| in total
 /// variation: with w as a separate unknown, |U| w = U is linearised in both, the change of U is
 /// solved for, w follows, and is cut to length 1. w is small at first (Picard) and tends to U/|U|
 /// on convergence. `U`: now, m s-1; `change`: since w was valid; delta2: regularises |U|^2.

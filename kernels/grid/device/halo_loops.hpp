@@ -16,6 +16,7 @@
 
 namespace nunatak {
 
+// Types of the two loops: nvcc does not accept private ones.
 namespace halo_loops {
 
 /// A sent cell or a ghost: its position in the arrays, j (xm + 2) + i, and in the buffer: cell `n`
