@@ -123,7 +123,7 @@ template <class T, class F> struct ScanLoop {
   }
 };
 
-/// Positions of cells in a list in raster order: f as in scan_range. `total` must be 0 on entry.
+/// Positions of cells in a list in raster order: f and `total` as in scan_range.
 template <class T, class F>
 void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
   const int rows = cells.j1 - cells.j0, turns = loops_on_host ? rows : rows * (cells.i1 - cells.i0);
