@@ -1,5 +1,5 @@
-// A format around a format, which is what a layout is: everything goes to the inner one, but for
-// what the layout does otherwise. Used by remap.cpp and auto.cpp.
+// Base class of the layouts: a Format that passes every call to an inner Format, except what the
+// layout overrides. Used by remap.cpp and auto.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"
