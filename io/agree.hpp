@@ -2,8 +2,7 @@
 //
 // Some failures occur on one rank only (rank 0 cannot create a file, one node has no space left). A
 // rank that throws alone leaves the others waiting forever in the next collective call. agree()
-// turns such a failure into the same exception on all ranks. Used by reader.cpp, file.cpp and the
-// formats.
+// turns such a failure into the same exception on all ranks. Used by readers, files and formats.
 #pragma once
 
 #include "io/error.hpp"
@@ -31,8 +30,7 @@ inline int size_of(MPI_Comm comm) {
 
 /// Run `f` on this rank. If it throws on any rank of `comm`, every rank throws an Error with the
 /// message of the lowest rank that failed. Collective: one reduction, and one broadcast of the
-/// message after a failure. `f` must not call collective functions that a failing rank would leave
-/// early.
+/// message after a failure. `f` must not call collective functions that a failing rank would skip.
 void agree(MPI_Comm comm, const std::function<void()>& f);
 
 /// While this process waits for others in agree(): its own error, "" if it has none; else nullopt.

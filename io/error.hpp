@@ -21,8 +21,7 @@ public:
 /// the characters.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
-/// A switch: true for yes, true, on, 1, false for no, false, off, 0. Error naming `what` for any
-/// other value.
+/// True for yes, true, on, 1; false for no, false, off, 0. Error naming `what` for any other value.
 bool parse_switch(const std::string& word, const std::string& what);
 
 } // namespace nunatak::io

@@ -91,8 +91,7 @@ public:
   /// Make what has been put readable by other processes, in name.nc.tmp; not durable. A file that
   /// has been committed in place (see FileOptions) shows only the committed records, in name.nc.
   void sync();
-  /// Every value of every variable must have been put. Durable on return: fsync, rename, fsync,
-  /// manifest.
+  /// Every value of every variable must have been put. The file is durable on return.
   void close(std::int64_t step = -1);
 
   /// With FileOptions::continues: the file grows on in place. It has FileOptions::kept_records
@@ -145,8 +144,7 @@ protected:
   void check_complete() const; ///< every value of every variable has been put; collective
 
 private:
-  // What a transport does. All except write_slab and work are collective and throw on all ranks or
-  // on none.
+  // What a transport does. All except write_slab and work are collective and throw on all ranks.
   virtual void reserve(std::int64_t records) = 0; ///< allocate space for this many records
   /// Writes `slab`; a rank with an empty slab may not know its record. May throw on some ranks.
   virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;

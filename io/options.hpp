@@ -59,8 +59,7 @@ struct Knob {
                Seconds Options::*, std::map<std::string, std::string> Options::*>
       member;
   const char* doc;
-  /// Allowed values, separated by |; "": any. "box:N" allows box:1, box:2, ... For sizes: the word
-  /// for 0.
+  /// Allowed values, separated by |; "": any. "box:N": box:1, box:2, ... Sizes: the word for 0.
   const char* words;
 };
 

@@ -16,8 +16,7 @@
 
 namespace nunatak::io {
 
-/// Converts float64 values from the model's units to those of the file; values equal to `fill`
-/// stay.
+/// Converts float64 values from the model's units to the file's, except values equal to `fill`.
 struct Scale {
   double factor = 1.0, fill = 0.0;
   bool is_one() const { return factor == 1.0; }
@@ -25,16 +24,15 @@ struct Scale {
 };
 
 /// Where a rank's part of a variable lies in the file and in memory. For a record variable the
-/// first dimension is the record (count 1). Formats see this; users of a File give a Block
-/// (file.hpp).
+/// first dimension is the record (count 1). Users of a File give a Block (file.hpp) instead.
 struct Hyperslab {
   std::vector<std::size_t> start, count; ///< in the file, slowest dimension first
   std::vector<std::ptrdiff_t> stride;    ///< in memory, in elements, one per dimension
   const std::byte* data = nullptr;       ///< the value at `start`
   Type type = Type::float64;             ///< of the elements in memory
   bool empty = false; ///< this rank has nothing to write; start, count and stride may be absent
-  /// Contiguous, of the file's type and unchanged until wait(): a format need not copy it. The same
-  /// on all ranks.
+  /// Contiguous, of the file's type and unchanged until wait(), the same on all ranks: a format
+  /// need not copy it.
   bool lasting = false;
   ValueSum* sum = nullptr; ///< checksum accumulator, updated by pack(); null if none is wanted
   Scale scale = {};
@@ -49,8 +47,7 @@ struct Hyperslab {
 };
 
 /// Copy `slab` to `target`, row-major, scaled, as `file_type`: the slab's own type, or float32 from
-/// float64. One pass; reads and writes are tiled if the fastest dimensions of file and memory
-/// differ.
+/// float64. One pass, tiled if the fastest dimensions of file and memory differ.
 void pack(const Hyperslab& slab, Type file_type, std::byte* target);
 
 /// The same into part of a larger array: `target_stride` in elements of file_type, by dimension.
@@ -63,8 +60,7 @@ void add_to_sum(const Hyperslab& slab, Type file_type);
 /// Strides of a contiguous, row-major array.
 std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);
 
-/// The part of `slab` with first <= index < last along dimension d (indices of the file); may be
-/// empty.
+/// The part of `slab` with first <= index < last (of the file) along dimension d; may be empty.
 Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last);
 
 /// The part of `slab` in a box of the variable, without the record dimension.
@@ -87,8 +83,7 @@ private:
 
 /// The slab's values already lie row-major in memory, in the type and units of the file.
 bool is_packed(const Hyperslab& slab, Type file_type);
-/// The values row-major and of type `file_type`: where they are if is_packed(), else packed into
-/// `buffer`.
+/// The values row-major and of type `file_type`: in place if is_packed(), else packed in `buffer`.
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
 
 /// Copies of hyperslabs that wait to be written. Memory is reused: most files put the same sizes in

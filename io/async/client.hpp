@@ -45,11 +45,9 @@ public:
   void end_batch(int group, int batch, const std::vector<std::int64_t>& messages,
                  const std::vector<std::uint64_t>& sums);
 
-  /// Wait for the servers' answer on the file opened last, which may be continued in place.
-  /// Collective.
+  /// Wait for the servers' answer on the file opened last, which may be continued. Collective.
   Opened wait_for_open();
-  /// The agreement drawn above. `mine`: error of this rank. Collective, but does not wait for
-  /// stragglers.
+  /// The agreement drawn above. `mine`: error of this rank. Collective, without waiting.
   void agree_late(const KeptError& mine);
   /// Wait until the servers have done everything; throws their errors. Collective. Returns their
   /// reports on rank 0.

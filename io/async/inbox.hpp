@@ -1,5 +1,4 @@
-// What a server receives: actions of compute rank 0, counts of its home clients, and the values of
-// open batches.
+// What a server receives: actions of compute rank 0, counts of its home clients, values of batches.
 //
 // Values of later batches stay with their clients, and of open ones 16 MiB are received at a time.
 #pragma once

@@ -25,8 +25,7 @@ public:
   ~Ring(); ///< memory of messages still in flight is leaked
 
   std::size_t size() const { return m_size; }
-  /// Memory for a message of at most size() bytes, to be sent next. Waits for older ones to be
-  /// received.
+  /// Memory for the next message, of at most size() bytes. Waits until older ones are received.
   std::byte* take(std::size_t bytes);
   void send(int rank, int tag, MPI_Comm comm);
   /// Wait until all is received, at most `seconds`. True if all is.

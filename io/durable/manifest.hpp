@@ -55,8 +55,7 @@ std::string printable(const std::string& text);
 std::string line_of(const ManifestEntry& entry);
 /// Append lines, in one write; durable on return. Error if that fails.
 void append_to_manifest(const std::string& manifest, const std::string& lines);
-/// Error if the manifest in the folder of `path` exists and cannot be appended to: checked before a
-/// run.
+/// Error if the manifest in the folder of `path` exists and cannot be appended to.
 void require_manifest(const std::string& path);
 
 struct Manifest {
@@ -65,8 +64,7 @@ struct Manifest {
   std::vector<std::string> bad_lines; ///< printable
 };
 
-/// The whole text; "" if there is no manifest. Error if it is not a readable regular file of at
-/// most 1 GiB.
+/// The whole text; "" if there is none. Error if it is not a readable regular file up to 1 GiB.
 std::string read_manifest(const std::string& manifest);
 Manifest parse_manifest(const std::string& text);
 

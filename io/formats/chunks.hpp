@@ -11,7 +11,7 @@
 namespace nunatak::io {
 
 /// The lengths of a chunk, one per dimension; empty: contiguous (no record dimension, no
-/// compression, chunk auto).
+/// compression, no dimension named).
 ///
 ///   auto     without compression a whole record, but at least 4 KiB (several small records), cut
 ///            below 4 GiB (the limit of HDF5) along its slowest dimensions; with compression at

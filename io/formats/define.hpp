@@ -1,5 +1,4 @@
-// Declares a schema to NetCDF-C or PnetCDF: dimensions, variables with their attributes, global
-// attributes.
+// Declares a schema to NetCDF-C or PnetCDF: dimensions, variables and attributes.
 //
 // The two libraries have the same functions under different names and the same type numbers; a
 // small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) selects one. Used by serial.cpp,

@@ -65,8 +65,7 @@ class Format {
 public:
   virtual ~Format() = default;
 
-  /// Bytes that define() will allocate in the file, the same on all ranks; 0: none, or unknown.
-  /// Local.
+  /// Bytes that define() will allocate in the file, the same on all ranks; 0: unknown. Local.
   virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
@@ -115,8 +114,7 @@ public:
   /// "mpi_io": ROMIO or OMPIO (used_hints() in mpi_io.hpp); with the layout auto also its choice,
   /// "layout". Empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
-  /// The files on disk, the same list on every rank: one; none if nothing is written; or one per
-  /// aggregator.
+  /// The files on disk, the same list on every rank: one, none, or one per aggregator.
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
 };
 

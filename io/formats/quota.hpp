@@ -1,5 +1,4 @@
-// How much put data may wait in memory, and how much one library call may write; the same decision
-// on all ranks.
+// Limits of the put data that wait in memory, and of one library call; the same on all ranks.
 //
 // Two limits: copies take Options::buffer per rank on average, and no rank writes more than 1 GiB
 // at a time, because MPI-IO and the libraries above it count in 32 bits. Larger hyperslabs are cut.

@@ -17,8 +17,7 @@ struct Box {
   bool operator==(const Box& other) const { return start == other.start && count == other.count; }
 };
 
-/// Increment `index` below `counts`, the last dimension fastest; false after the last, and `index`
-/// is 0 again.
+/// Increment `index` below `counts`, the last dimension fastest; false after the last (then 0).
 inline bool next_index(std::vector<std::size_t>& index, const std::vector<std::size_t>& counts) {
   for (std::size_t d = counts.size(); d-- > 0; index[d] = 0) {
     if (++index[d] < counts[d]) return true;

@@ -1,6 +1,5 @@
 // Opens files in a layout that moves values: the format inside a Remap (remap.hpp), an Auto
-// (auto.hpp) or split files (split_files.hpp). Not used with the layout native. Used by
-// registry.cpp.
+// (auto.hpp) or split files (split_files.hpp). Used by registry.cpp.
 #pragma once
 
 #include "io/formats/format.hpp"

@@ -9,8 +9,7 @@
 //
 // as attribute of its coordinate variable, or, if it has none, as global attribute
 // domain_decomposition_<dimension>. In the manifest each is a file like any other, with sums of its
-// own values. join.hpp joins them. Neighbours: partition.hpp (Rectangles), remap.hpp (moves the
-// values here).
+// own values. Neighbours: join.hpp, partition.hpp (Rectangles), remap.hpp (moves the values here).
 #pragma once
 
 #include "io/formats/format.hpp"

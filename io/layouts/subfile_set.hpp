@@ -1,6 +1,5 @@
 // The subfiles of the layout file-per-aggregator (split_files.hpp), read together: checks that they
-// belong together and cover everything, and finds the part of each variable in each file. Used by
-// join.cpp.
+// belong together and cover everything, and finds the part of each variable in each. See join.cpp.
 //
 //   run.nc.0000  x 1..6      thk:   boxes (y 0..6, x 0..5) of 0, (y 0..6, x 6..10) of 1
 //   run.nc.0001  x 7..11     y, z:  in both; read from 0

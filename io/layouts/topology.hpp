@@ -5,8 +5,7 @@
 //   node 0: [0] 1 [2] 3    node 1: [4] 5 [6] 7
 //
 // Virtual nodes (-io_ranks_per_node) are runs of consecutive ranks, as most batch systems place
-// them: a single machine can then emulate several nodes. Used by the layouts, and for fsync on
-// every node.
+// them: one machine can emulate several nodes. Used by the layouts, and for fsync on every node.
 #pragma once
 
 #include <mpi.h>

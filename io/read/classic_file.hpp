@@ -15,8 +15,8 @@
 
 namespace nunatak::io {
 
-/// Placements of all variables. Collective: `layout` counts on rank 0, `contents` is the same on
-/// all ranks.
+/// Placements of all variables, from `layout` of rank 0; `contents` is the same on all ranks.
+/// Collective.
 std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const Contents& contents,
                                             MPI_Comm comm);
 

@@ -17,8 +17,7 @@ namespace nunatak::io {
 /// A file that serial NetCDF-C has opened for reading on this rank alone.
 class NcFile {
 public:
-  /// Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header
-  /// requires.
+  /// Error if the file is missing, unreadable, not NetCDF or shorter than its header requires.
   explicit NcFile(const std::string& path);
   ~NcFile();
   NcFile(const NcFile&) = delete;
@@ -62,8 +61,7 @@ struct Contents {
 
 Contents contents_of(const NcFile& file, const std::string& path);
 
-/// The text of an attribute up to its first NUL, trimmed: C and Matlab pad text with NULs, Fortran
-/// with blanks.
+/// The text of an attribute up to its first NUL, trimmed: C pads with NULs, Fortran with blanks.
 std::string plain_text(const Contents::Attribute& attribute);
 
 /// Serialised to bytes; numbers stay exact.

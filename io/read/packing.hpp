@@ -1,5 +1,4 @@
-// How the stored values of a variable become numbers, by the Attribute Conventions of the NetCDF
-// Users' Guide.
+// How stored values become numbers: the Attribute Conventions of the NetCDF Users' Guide.
 //
 //   _FillValue, missing_value, the default fill of the type -> NaN: missing
 //   any other stored value                                  -> stored * scale_factor + add_offset

@@ -1,7 +1,6 @@
 // A ReadSource is an open file that gives boxes of values: the interface between a Reader
 // (reader.hpp), which checks and converts, and the disk. There is one for each reading method:
-// read/each.cpp, read/parallel.cpp, read/direct.cpp (also `serial`); their rows are in
-// registry.cpp.
+// read/each.cpp, read/parallel.cpp, read/direct.cpp (also `serial`); see registry.cpp.
 //
 // Opening and reading are collective. Both may throw on some ranks only after taking part in their
 // own collective calls: the Reader then lets the ranks agree on the error.
