@@ -1,8 +1,8 @@
 // How ranks agree on an error.
 //
-// Some failures occur on one rank only (rank 0 cannot create a file, one node has no space left). A
-// rank that throws alone leaves the others waiting forever in the next collective call. agree()
-// turns such a failure into the same exception on all ranks. Used by readers, files and formats.
+// A rank that throws alone (rank 0 cannot create a file, a node has no space left) leaves the
+// others waiting forever in their next collective call. agree() makes it the same exception on all
+// ranks.
 #pragma once
 
 #include "io/error.hpp"
@@ -46,10 +46,9 @@ void broadcast(std::string& text, MPI_Comm comm);
 /// The concatenated texts of all ranks, on rank 0. Collective.
 std::string gather(const std::string& text, MPI_Comm comm);
 
-/// The first error of this rank, kept while it goes on: throwing at once would leave the others in
-/// their next collective call. agree() on rethrow() makes it an error of all. std::bad_alloc passes
-/// and aborts the run: it may have occurred inside a collective call, after which this rank cannot
-/// go on with the others.
+/// The first error of this rank, kept until agree() on rethrow() makes it an error of all. Throwing
+/// at once would leave the others in their next collective call. std::bad_alloc aborts the run: it
+/// may have occurred inside a collective call.
 class KeptError {
 public:
   template <class F> void keep(const F& f) {

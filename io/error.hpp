@@ -1,5 +1,4 @@
-// The error of io/ and of everything above it (short name: miniapp/base/error.hpp), without MPI:
-// see agree.hpp.
+// The error of io/ and of everything above it; without MPI (see agree.hpp).
 #pragma once
 
 #include <stdexcept>
@@ -8,17 +7,15 @@
 
 namespace nunatak::io {
 
-/// Names the file, variable (dimension, attribute) or option, what was expected and what was found.
-/// It is thrown on every rank of a communicator, or made so by agree(): run_program() prints it
-/// once and ends with status 1.
+/// Names the file, variable, attribute or option, what was expected and what was found. Thrown on
+/// every rank of a communicator, or made so by agree(): run_program() prints it once.
 class Error : public std::runtime_error {
 public:
   using std::runtime_error::runtime_error;
 };
 
-/// The one of `known` with the smallest edit distance to `name` (insert, delete or replace a
-/// character), for "did you mean"; "" if each needs more than two edits and more than a third of
-/// the characters.
+/// The one of `known` with the smallest edit distance to `name`, for "did you mean"; "" if each
+/// needs more than two edits and more than a third of the characters.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
 /// True for yes, true, on, 1; false for no, false, off, 0. Error naming `what` for any other value.

@@ -31,18 +31,15 @@ struct FileOptions {
   /// the committed records, which can be read at any time and survive a crash. 0, and with all
   /// other formats: only close() commits.
   int commit_every = 0;
-  /// append: the first `kept_records` records are those of the file that this one replaces; nothing
-  /// is committed before one more has been written.
+  /// append: records of the file that this one replaces; the first commit has at least one more.
   std::int64_t kept_records = 0;
-  /// append: these records stay where they are if transport and format support it: see
-  /// File::is_continued().
+  /// append: these records stay in place where supported: see File::is_continued().
   bool continues = false;
   /// The sums of the values come from the clients by add_sum(), when a server writes.
   bool sums_are_given = false;
 };
 
-/// This rank's part of a variable, in the order of the file's dimensions, slowest first, without
-/// the record dimension.
+/// This rank's part of a variable: dimensions as in the file, without the record dimension.
 struct Block {
   std::vector<std::size_t> start, count;
   /// Distance in memory, in elements; empty: contiguous, row-major.
@@ -56,9 +53,9 @@ public:
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  /// Write this rank's block; nothing if `data` is nullptr or a count is 0. `data` points at the
-  /// value at block.start; T is the type of the variable, or double for float32. With servers the
-  /// puts of one variable and record must follow one another.
+  /// Write this rank's block; nothing if a count is 0. `data` points at the value at block.start; T
+  /// is the type of the variable, or double for float32. With servers the puts of one variable and
+  /// record must follow one another.
   template <class T> void put(const std::string& variable, const Block& block, const T* data) {
     put(variable, no_record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
   }
@@ -67,8 +64,7 @@ public:
     put(variable, record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
   }
 
-  /// Write a whole variable (or one record of it) that every rank has: coordinates, time, scalars.
-  /// Rank 0 writes.
+  /// Write, from rank 0, a whole variable (or record) that every rank has: coordinates, time.
   template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
     put_all(variable, no_record, values.size(), reinterpret_cast<const std::byte*>(values.data()),
             type_of<T>());
@@ -95,16 +91,14 @@ public:
   void close(std::int64_t step = -1);
 
   /// With FileOptions::continues: the file grows on in place. It has FileOptions::kept_records
-  /// records and all variables without records; the next record is put behind them, and what lay
-  /// there is cut off then, or at close(). If false, everything has to be put again, and why_anew()
-  /// gives the reason on rank 0 ("" if the file could not have been continued anyway).
+  /// records and all variables without records; what lies behind is cut off. If false, everything
+  /// has to be put again, and why_anew() gives the reason on rank 0 ("" if there is none).
   bool is_continued() const { return m_is_continued; }
   const std::string& why_anew() const { return m_why_anew; }
 
   const std::string& path() const { return m_path; }
   const Schema& schema() const { return m_schema; }
   const Statistics& statistics() const { return m_statistics; }
-  /// MPI-IO hints, see Format::hints().
   virtual std::map<std::string, std::string> hints() const = 0;
 
 protected:

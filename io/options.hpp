@@ -2,9 +2,9 @@
 //
 // `nunatak` and `nunatak-io` offer each Knob as an option -io_<name>, and reports list all of them.
 // An output method is a format (which ranks write, and by which library), a layout (which ranks the
-// values move to first), a transport (synchronous or by servers) and further knobs. check() refuses
-// combinations that do not work, with the reason. Formats and layouts: registry.hpp. The table in
-// options.cpp, which is also the help, defines each knob; docs/output.md explains the choices.
+// values move to first), a transport (synchronous or by servers) and further knobs
+// (docs/output.md). The table in options.cpp defines each knob and is the help. Formats and
+// layouts: registry.hpp.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,6 @@ struct Options {
   std::size_t gather_bytes() const {
     return std::min(buffer > 0 ? buffer : std::size_t{16} << 20, std::size_t{1} << 30);
   }
-  /// A batch of output on a server.
   std::size_t batch_bytes() const { return buffer > 0 ? buffer : 64 << 20; }
 };
 
@@ -63,7 +62,6 @@ struct Knob {
   const char* words;
 };
 
-/// All knobs, in the order of help and report.
 const std::vector<Knob>& knobs();
 
 /// Set a knob from text. Sizes take B, KiB, MiB, GiB ("4MiB"), times s, min, h ("20s"), switches
@@ -73,8 +71,7 @@ void set_knob(Options& options, const Knob& knob, const std::string& text, const
 std::string knob_text(const Options& options, const Knob& knob);
 
 /// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; the rest is as in
-/// `base`. Error as check(), and for an unknown name, listing all names: `also` is one that the
-/// caller removes beforehand.
+/// `base`. Error as check(), or listing all names and `also`, which the caller takes out before.
 Options parse_method(const std::string& method, const Options& base, const std::string& also = "");
 
 /// A layout and its N, aggregators per node ("box:2").

@@ -1,8 +1,6 @@
 // Copies a rank's part of a variable in memory (strided, with ghosts around it) to a contiguous,
-// row-major buffer.
-//
-// The order of the dimensions is the file's; strides give the distance in memory along each. So an
-// array (y,x,z) in memory goes to a file (z,y,x) with strides {1, row, Mz}. Used by the formats.
+// row-major buffer. Dimensions are in the order of the file, strides in memory: an array (y,x,z)
+// goes to a file (z,y,x) with strides {1, row, Mz}.
 #pragma once
 
 #include "io/durable/value_sum.hpp"
@@ -31,8 +29,7 @@ struct Hyperslab {
   const std::byte* data = nullptr;       ///< the value at `start`
   Type type = Type::float64;             ///< of the elements in memory
   bool empty = false; ///< this rank has nothing to write; start, count and stride may be absent
-  /// Contiguous, of the file's type and unchanged until wait(), the same on all ranks: a format
-  /// need not copy it.
+  /// Contiguous, of the file's type, unchanged until wait(), on all ranks: need not be copied.
   bool lasting = false;
   ValueSum* sum = nullptr; ///< checksum accumulator, updated by pack(); null if none is wanted
   Scale scale = {};
@@ -57,7 +54,6 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target,
 /// Add the values, as pack() would convert them, to the slab's sum.
 void add_to_sum(const Hyperslab& slab, Type file_type);
 
-/// Strides of a contiguous, row-major array.
 std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);
 
 /// The part of `slab` with first <= index < last (of the file) along dimension d; may be empty.
@@ -66,8 +62,7 @@ Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::si
 /// The part of `slab` in a box of the variable, without the record dimension.
 Hyperslab slice(const Hyperslab& slab, const Box& box);
 
-/// One of `n_parts` nearly equal parts of a slab, cut along the slowest dimension that is long
-/// enough, so that parts stay runs of the file.
+/// One of `n_parts` nearly equal parts, cut along the slowest possible dimension into file runs.
 Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts);
 
 /// Uninitialised memory that is kept for the next use.
@@ -86,12 +81,10 @@ bool is_packed(const Hyperslab& slab, Type file_type);
 /// The values row-major and of type `file_type`: in place if is_packed(), else packed in `buffer`.
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
 
-/// Copies of hyperslabs that wait to be written. Memory is reused: most files put the same sizes in
-/// the same order every record.
+/// Copies of hyperslabs that wait to be written; memory is reused for the next record.
 class Copies {
 public:
-  /// The values row-major and of type `file_type`: in place if the slab is lasting and is_packed(),
-  /// else in a copy.
+  /// The values row-major as `file_type`: in place if the slab is lasting and packed, else a copy.
   const std::byte* keep(const Hyperslab& slab, Type file_type);
   void clear() { m_used = 0; }
 

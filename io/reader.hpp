@@ -36,8 +36,8 @@ class Reader {
 public:
   using Axis = Contents::Dimension;
 
-  /// Collective. Error if the file is missing, cannot be read, is not NetCDF or is shorter than its
-  /// header requires. `comm` must outlive the reader.
+  /// Collective. Error if the file is missing, unreadable, not NetCDF or too short for its header.
+  /// `comm` must outlive the reader.
   Reader(std::string path, MPI_Comm comm, ReadOptions options = {});
   /// Collective with ReadBy::parallel.
   ~Reader();
@@ -60,7 +60,6 @@ public:
   /// "byte", "short", "int", "int64", "float", "double", "char", ...
   std::string type(const std::string& variable) const;
   std::size_t length(const std::string& dimension) const;
-  /// Length of the unlimited dimension; 0 if there is none.
   std::size_t records() const;
 
   /// Attributes; `variable` = "": of the file. nullopt if absent. Error if text() finds a number or
@@ -74,7 +73,6 @@ public:
   /// The only value of an attribute; Error if it has several.
   std::optional<double> number(const std::string& variable, const std::string& name) const;
 
-  /// How the stored values of a variable become numbers.
   Packing packing(const std::string& variable) const;
 
   // --- Values (collective) ---
@@ -84,16 +82,15 @@ public:
   std::vector<double> read_block(const std::string& variable, const std::vector<std::size_t>& start,
                                  const std::vector<std::size_t>& count) const;
 
-  /// The same for whole numbers. Integers that are not packed are returned as stored, exact to 64
-  /// bits, without regard to fill values and limits; others are ids (Packing::id), and an Error if
-  /// they are missing or not whole numbers.
+  /// The same for whole numbers. Integers that are not packed are returned as stored, without
+  /// regard to fill values and limits; others are ids (Packing::id), an Error if missing or not
+  /// whole.
   std::vector<std::int64_t> read_block_int(const std::string& variable,
                                            const std::vector<std::size_t>& start,
                                            const std::vector<std::size_t>& count) const;
 
-  /// read_block of one record (by default the last) of a variable whose first dimension is
-  /// unlimited or named "time"; `start` and `count` are of the other dimensions. A variable without
-  /// that dimension is read as it is.
+  /// One record (by default the last) of a variable whose first dimension is unlimited or named
+  /// "time"; `start` and `count` are of the other dimensions. Other variables are read as they are.
   std::vector<double> read_record(const std::string& variable,
                                   const std::vector<std::size_t>& start,
                                   const std::vector<std::size_t>& count,

@@ -1,12 +1,10 @@
 // The registry: one row for each format, layout and reading method. The values of options, the help
 // and the refusals come from the rows; no other file knows which exist.
 //
-//   new format    io/formats/<name>.cpp (see format.hpp), its declaration and its row in
-//                 registry.cpp
+//   new format    io/formats/<name>.cpp (see format.hpp), listed in io/CMakeLists.txt; declaration
+//                 and row in registry.cpp
 //   new layout    io/layouts/<name>.cpp with a function that cuts a variable into boxes (see
-//                 partition.hpp), its declaration and its row in registry.cpp
-//
-// New files are listed in io/CMakeLists.txt. Used by options.cpp, writer.cpp and reader.cpp.
+//                 partition.hpp), likewise
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -82,21 +80,19 @@ std::string format_writers();
 
 /// The format of these options has all these features.
 bool has_features(const Options& options, unsigned features);
-/// The file is opened by MPI-IO.
 bool uses_mpi_io(const Options& options);
-/// Sums of values go into the manifest.
 bool makes_sums(const Options& options);
 /// The names of all formats with these features: "netcdf4, pnetcdf or hybrid".
 std::string formats_with(unsigned features);
 
 /// The layout; "default" is auto if ranks of several nodes write run by run, else native.
 std::string layout_of(const Options& options, const Topology& topology);
-/// Opens the format in `options`, without a layout. Rank 0 creates the file before a library opens
-/// it, so that no link of that name is followed. Collective.
+/// Opens the format in `options`, without a layout; rank 0 creates the file, following no link.
+/// Collective.
 OpenFunction open_anew;
 
-/// The format and layout in `options`. `comm` must outlive the result. Error, with the reason, if
-/// the options do not go together.
+/// The format and layout in `options`, or an Error, with the reason. `comm` must outlive the
+/// result.
 OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
 
 } // namespace nunatak::io

@@ -19,7 +19,6 @@
 
 namespace nunatak::io {
 
-/// The element types that every format can store.
 enum class Type { int8, int16, int32, int64, float32, float64 };
 
 constexpr std::array<Type, 6> all_types = {Type::int8,  Type::int16,   Type::int32,
@@ -108,9 +107,8 @@ struct Schema {
   std::vector<Variable> variables;
   std::vector<Attribute> attributes; ///< of the file
 
-  /// Error if a name is duplicate, is not a NetCDF name or is unknown; if there is more than one
-  /// unlimited dimension or it is not the first of a variable; if an attribute has no value or (see
-  /// own_type) does not fit the variable's type.
+  /// Error if a name is duplicate, unknown or not a NetCDF name; if there are two unlimited
+  /// dimensions, or one that is not the first; if an attribute has no value or the wrong type.
   void validate() const;
 
   std::size_t variable(const std::string& name) const;  ///< index; Error if there is none
@@ -125,8 +123,7 @@ struct Schema {
 /// missing_value, valid_min, valid_max, valid_range, flag_values, flag_masks.
 bool wants_own_type(const std::string& attribute);
 
-/// The value as it is written: of the variable's own type where wants_own_type(). Error if an
-/// integer variable cannot hold the number exactly.
+/// The value as written, of the variable's type where required. Error if an integer cannot hold it.
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable);
 
 } // namespace nunatak::io

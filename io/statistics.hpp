@@ -1,5 +1,4 @@
-// Seconds, bytes and operations of a writer and of a reader. Filled by File (file.hpp) per phase
-// and by the reading methods (read/source.hpp), turned into JSON by the report.
+// Seconds, bytes and operations of a writer, by phase, and of a reader, for the report.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -46,7 +45,6 @@ struct Statistics {
   Statistics& operator+=(const Statistics& other);
 };
 
-/// Of one number per rank.
 struct OverRanks {
   double min = 0.0, mean = 0.0, max = 0.0;
 };

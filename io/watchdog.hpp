@@ -25,15 +25,14 @@ namespace nunatak::io {
 
 class Watchdog {
 public:
-  /// `patience` in seconds; 0: no limit, no thread. `who` names this rank in the message; "": its
-  /// number. `waits`: this rank waits for servers, which have the same patience and report first.
+  /// `patience` in seconds; 0: no limit, no thread. `who` names this rank in the message ("": its
+  /// number). `waits`: it waits for servers, which report first.
   Watchdog(MPI_Comm comm, int patience, std::string who = "", bool waits = false);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Run f, a phase of the output of a file. Inside another phase only the inner one is timed; the
-  /// outer one starts again after it.
+  /// Run f, a phase of the output of a file. An inner phase suspends and restarts the outer one.
   template <class F> void watch(const std::string& path, const char* phase, const F& f) {
     const Scope scope(*this, {&path, phase});
     f();

@@ -14,9 +14,8 @@
 // A File destroyed without close() leaves name.nc.tmp and no final name. With transport async
 // (async/servers.hpp) close() only hands over, and writer->finish() makes durable.
 //
-// A File (file.hpp) checks, times and counts; SyncFile (durable/sync_file.hpp) writes through a
-// Format (formats/format.hpp) and makes it durable, AsyncFile (async/async_file.hpp) lets servers
-// write. Reading: reader.hpp.
+// A File (file.hpp) checks, times and counts; SyncFile writes through a Format (formats/format.hpp)
+// and makes it durable, AsyncFile lets servers write. Reading: reader.hpp.
 #pragma once
 
 #include "io/file.hpp"
@@ -37,19 +36,17 @@ struct ServerReport;
 /// Opens files; sums their statistics. Must outlive its files.
 class Writer {
 public:
-  /// Collective. `comm` must outlive the writer. Error, listing the choices, if one does not exist;
-  /// Error, with the reason, if choices do not go together. `who` names this rank in messages of
-  /// the watchdog; "": its number.
+  /// Collective. `comm` must outlive the writer. Error, with the reason, if a choice does not exist
+  /// or choices do not go together. `who` names this rank in watchdog messages ("": its number).
   Writer(MPI_Comm comm, Options options, const std::string& who = "");
   ~Writer();
 
-  /// Create path.tmp and write its header. Collective. Error on every rank if that fails, if `path`
-  /// exists and is not a regular file, or if it is too long with ".0000.tmp" appended.
+  /// Create path.tmp and write its header. Collective. Error if that fails, if `path` exists and is
+  /// not a regular file, or if it is too long with ".0000.tmp" appended.
   std::unique_ptr<File> open(const std::string& path, const Schema& schema,
                              FileOptions file_options = {});
 
-  /// All closed files are durable on return; with transport sync they are already. Collective;
-  /// throws errors of the servers.
+  /// All closed files are durable on return. Collective; throws errors of the servers.
   void finish();
   /// async: names of the files committed since the last call, on rank 0.
   std::vector<std::string> take_committed();
@@ -71,7 +68,6 @@ private:
   std::vector<ServerReport> m_server_reports;
 };
 
-/// A Writer, as a pointer.
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options);
 
 } // namespace nunatak::io

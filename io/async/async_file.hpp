@@ -1,10 +1,8 @@
-// The transport `async:S`: values are sent to the servers, and the rank goes on. A File of the
-// compute ranks.
+// The transport `async:S`, a File of the compute ranks: values are sent to the servers (serve.hpp),
+// and the rank goes on. Writer::finish() waits for them and reports errors.
 //
 //   put:                         pack -> ring -> the servers that own the values
 //   end_record, commit, close:   sent to the servers, without waiting
-//
-// What the servers do: serve.hpp. Writer::finish() waits for them and reports errors.
 #pragma once
 
 #include "io/async/client.hpp"

@@ -1,5 +1,4 @@
-// The connection of a Writer of the compute ranks to its servers: one ring for all messages, one
-// order of actions, and the errors that come back.
+// The connection of a Writer on the compute ranks to its servers: messages, actions, errors.
 //
 //   end of record k:   wait for the agreement of k-1: an error of any rank is thrown here, on all
 //                      rank 0 receives news of its servers
@@ -16,16 +15,14 @@
 
 namespace nunatak::io {
 
-/// `whole`, of a server's part of a variable, in boxes of one message each: at most 4 MiB and a
-/// quarter of the ring (`pool` bytes).
+/// `whole` in boxes of one message each: at most 4 MiB and a quarter of the ring (`pool` bytes).
 std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool);
 /// The header before the values of a message: a multiple of 8 bytes.
 Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, const Box& box);
 
 class Client {
 public:
-  /// Collective on `comm`, of compute ranks. Error if the program has no such servers, or if the
-  /// options do not work with them.
+  /// Collective on `comm`, of compute ranks. Error if it has no servers that fit the options.
   Client(MPI_Comm comm, const Options& options);
   ~Client();
   Client(const Client&) = delete;
@@ -40,8 +37,7 @@ public:
   /// Returns the number of messages; their bytes are added to `bytes`.
   std::int64_t send(int group, int server, int batch, std::size_t v, std::size_t record,
                     std::size_t b, const Hyperslab& slab, Type type, std::int64_t& bytes);
-  /// All of this rank's part of a batch has been sent, in `messages` by server. `sums`: by key of
-  /// the batch, or empty.
+  /// This rank's part of a batch has been sent, in `messages` by server. `sums`: by key, or empty.
   void end_batch(int group, int batch, const std::vector<std::int64_t>& messages,
                  const std::vector<std::uint64_t>& sums);
 
@@ -49,8 +45,8 @@ public:
   Opened wait_for_open();
   /// The agreement drawn above. `mine`: error of this rank. Collective, without waiting.
   void agree_late(const KeptError& mine);
-  /// Wait until the servers have done everything; throws their errors. Collective. Returns their
-  /// reports on rank 0.
+  /// Wait until the servers have done everything. Collective; throws their errors; reports on rank
+  /// 0.
   std::vector<ServerReport> finish();
   /// Names of files that were committed since the last call, on rank 0.
   std::vector<std::string> take_committed() { return m_servers.take_committed(); }

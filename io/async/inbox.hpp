@@ -29,8 +29,7 @@ public:
   Bytes pop_action();
 
   void open_batch(int number) { m_taken[number] = 0; }
-  /// All messages of a batch, which is the next to be closed on all servers, have arrived; their
-  /// number is summed over the servers.
+  /// All messages of a batch, the next to be closed on all servers, have arrived at all of them.
   bool is_complete(int number);
   /// By key of that batch: the sums of the values of the home clients; empty if none are made.
   const std::vector<std::uint64_t>& sums() const { return m_sums; }

@@ -1,7 +1,6 @@
 // The memory of messages to the servers: a ring buffer of at most -io_pool bytes.
 //
-//   |........|oldest ............... newest|........|     take(): memory behind the newest; waits
-//                                                         while there is none
+//   |........|oldest ............... newest|........|     take(): memory behind the newest
 //
 // Messages are sent by MPI_Issend: its completion means that the server has received the message,
 // and is the credit for a new one. Servers need not buffer.

@@ -7,9 +7,8 @@
 //
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
-// "async:S+T": S servers for files that are written once, T others for those that grow. The
-// protocol: docs/async.md. Neighbours: client.hpp (the Writer's side), serve.hpp (the servers'
-// side), ring.hpp (bounded memory).
+// "async:S+T": S servers for files that are written once, T others for those that grow. Protocol:
+// docs/async.md. Neighbours: client.hpp, serve.hpp (what servers do), ring.hpp (bounded memory).
 #pragma once
 
 #include "io/async/wire.hpp"
@@ -28,8 +27,7 @@
 
 namespace nunatak::io {
 
-/// Numbers of servers in a value of -io_transport: for files that are written once, and others for
-/// files that grow (0: the same servers write both).
+/// Servers by -io_transport: for files written once, and for those that grow (0: the same servers).
 struct ServerCounts {
   int once = 0, append = 0;
 };
@@ -108,8 +106,7 @@ public:
 
   int next_number() { return m_next_number++; } ///< of a Writer or file; equal on compute ranks
   int next_batch() { return m_next_batch++; }   ///< equal on compute ranks
-  /// MPI has at least 2^15 tags, mostly 2^28 or more; they are reused, and the number in the
-  /// message decides (Inbox).
+  /// MPI has 2^15 tags or more; they are reused, and the number in the message decides (Inbox).
   int tag_of_batch(int batch) const {
     return first_batch_tag + batch % (m_most_tag - first_batch_tag + 1);
   }

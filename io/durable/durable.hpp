@@ -4,8 +4,7 @@
 //   create_anew(name.nc.tmp) -> values -> fsync -> line in the manifest (manifest.hpp)
 //     -> rename to name.nc -> fsync of the folder
 //
-// All functions are local. Errors name the file, what was expected and what was found. Used by
-// sync_file.cpp, manifest.cpp, lock.cpp and the formats.
+// All functions are local. Errors name the file, what was expected and what was found.
 #pragma once
 
 #include <cerrno>
@@ -36,16 +35,14 @@ private:
   int m_fd;
 };
 
-/// Create an empty regular file under this name, which is no link: a file there is removed first,
-/// and one that another process creates meanwhile is an Error.
+/// Create an empty regular file under this name; an existing one or a link is removed first.
 void create_anew(const std::string& path);
 
 /// Write all bytes to a descriptor of the file `path`.
 void write_all(int fd, const std::string& path, const char* data, std::size_t size);
 
-/// Flush a file or folder to the disk.
 void fsync_path(const std::string& path);
-/// Flush the folder of a file to the disk, which makes the file's name durable.
+/// Flush the folder of a file, which makes its name durable.
 void fsync_folder_of(const std::string& path);
 /// Start writeback of a file without waiting.
 void start_writeback(const std::string& path);
@@ -53,20 +50,17 @@ void start_writeback(const std::string& path);
 void rename_file(const std::string& from, const std::string& to);
 
 // Space is allocated before values are sent, because MPI-IO cannot report an error of one rank
-// without hanging the others: ROMIO leaves a collective write on the failing rank only. So rank 0
-// allocates the next record, and all ranks agree on the error.
+// without hanging the others: ROMIO leaves a collective write on the failing rank only.
 
-/// Allocate the bytes begin <= n < end of an existing file; its length does not change. Where the
-/// file system cannot allocate (NFS, ZFS, some parallel ones), the free space is checked instead.
-/// Error on a full disk, a quota, a limit of the file size.
+/// Allocate the bytes begin <= n < end of an existing file without changing its length or, where
+/// that is impossible (NFS, ZFS), check the free space. Error on a full disk, quota or size limit.
 void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end);
 
 /// Give back what was allocated beyond the end of the file.
 void release_space(const std::string& path);
 
-/// The cause of a failed write of `bytes` to a file at `path`, to be appended to the message of a
-/// library: ": " and the text of `error` (errno after the write) if it is about space; else, if
-/// less than `bytes` is free, ": no space left on device" and the numbers; else "".
+/// Cause of a failed write of `bytes` at `path`, for the message of a library: ": " and the text of
+/// `error` (errno) if it is about space, or ": no space left on device" if less is free; else "".
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes);
 
 } // namespace nunatak::io

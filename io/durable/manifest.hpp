@@ -1,19 +1,16 @@
-// manifest.jsonl, in the folder of the files: one line for each commit of a file there. Lines are
-// only appended.
+// manifest.jsonl, in the folder of the files: one line, appended, for each commit of a file there.
 //
 //   {"name":"ex.nc","size":1234,"step":10,"records":3,"sums":{"thk":["0123456789abcdef",...],...},
 //    "metadata":"89abcdef01234567","state":"committed"}
 //   {"name":"ts.nc","size":9000,"step":12,"records":4,"grows":true,"first_record":3,"sums":...}
 //
-// `sums` are those of the values of each variable (value_sums.hpp), by record from `first_record`
-// on; earlier records are in earlier lines. `metadata` is a fingerprint of dimensions, variables
-// and attributes. For a file that grows in place, `size` is the end of the last record that the
-// line counts; more records and bytes may follow.
+// `sums`: by variable and record (value_sums.hpp) from `first_record` on; earlier records are in
+// earlier lines. `metadata`: a fingerprint of dimensions, variables and attributes. For a file that
+// grows in place, `size` is the end of the last record counted; more may follow.
 //
 // The line of a new file is written when the file is complete and durable as NAME.tmp, just before
 // the rename. So after a crash at any time a file matches its last line or, while NAME.tmp exists,
-// the line before it (or is absent, if there is none). A file that grows in place has at least the
-// records of its last line.
+// the line before it. A file that grows in place has at least the records of its last line.
 //
 // A line cut off by a crash is ignored. Lines are untrusted input: names with a folder or control
 // characters are refused. All functions are local.
@@ -40,9 +37,7 @@ struct ManifestEntry {
   std::string metadata = ""; ///< fingerprint(); "": none
 };
 
-/// manifest.jsonl in the folder of `path`.
 std::string manifest_of(const std::string& path);
-/// The path of a file in the same folder.
 std::string beside(const std::string& manifest, const std::string& name);
 
 /// JSON can hold only names that are UTF-8.
@@ -51,7 +46,6 @@ bool is_utf8(const std::string& name);
 /// Text from a file, made printable: control characters as \x1b, at most 200 bytes.
 std::string printable(const std::string& text);
 
-/// One line of the manifest, with its newline.
 std::string line_of(const ManifestEntry& entry);
 /// Append lines, in one write; durable on return. Error if that fails.
 void append_to_manifest(const std::string& manifest, const std::string& lines);

@@ -7,8 +7,7 @@
 // n: the element's place in the variable, row-major; b: the bits of the value in the type of the
 // file, as a number; K and C are odd. One changed bit always changes the sum: it adds 2^k (C + h)
 // or 2^k (2^32 C + l), h and l below 2^32, which is no multiple of 2^64, because C is odd and its
-// bit 32 is not set. Of other changes about one in 2^32 is undetected. Cost: an exclusive or, a
-// shift, a 32-bit multiplication and three additions, two values at a time on x86: less than the
+// bit 32 is not set. Of other changes about one in 2^32 is undetected. The cost is less than the
 // memory access, if the value is packed at the same time (pack.hpp). Universal hashing by such
 // products: Black et al. (1999), UMAC, CRYPTO '99.
 #pragma once
@@ -40,7 +39,6 @@ public:
   /// The key of the value at place n is (n + 1) K.
   static constexpr std::uint64_t K = 0x9e3779b97f4a7c15; ///< 2^64 over the golden ratio
 
-  /// One value.
   template <class T> void add(T value, std::uint64_t key) {
     const std::uint64_t u = bits_of(value) ^ key;
     m_linear += u;

@@ -1,11 +1,9 @@
 // Checksums (value_sum.hpp) of all variables and records: of the values put, for the manifest, and
-// of the values in a file.
+// of the values in a file (verify.hpp).
 //
-// summed() is the only place where the sums of put values are made, around the call that hands a
-// hyperslab to a format. What the format packs (pack.hpp) is summed while it is in cache; if that
-// is not exactly the hyperslab (a library took strided memory, or a part was packed twice) the sum
-// is computed again, so no format can bypass it. Used by file.cpp, split_files.cpp, sync_file.cpp
-// (writing) and verify.cpp (reading).
+// Sums of put values are made only in summed(), around the call that hands a hyperslab to a format.
+// What the format packs (pack.hpp) is summed while it is in cache; if that is not exactly the
+// hyperslab (a library took strided memory, or packed a part twice) the sum is computed again.
 #pragma once
 
 #include "io/pack.hpp"
@@ -28,8 +26,7 @@ using Sums = std::map<std::string, std::vector<std::uint64_t>>;
 /// "0123456789abcdef"
 std::string sum_text(std::uint64_t sum);
 
-/// Run write(slab), and return the sum of the slab's values, written as `type` to a variable of
-/// this shape (without records).
+/// Run write(slab); returns the sum of its values, written as `type` to a variable of this `shape`.
 template <class F>
 std::uint64_t summed(Hyperslab slab, Type type, const std::vector<std::size_t>& shape,
                      const F& write) {
@@ -72,12 +69,11 @@ struct FoundSums {
 };
 
 /// The sums of the first `records` records of a file, read by all ranks or, on several nodes, by
-/// one rank of each; a rank with nothing to read does not open the file. Error on all ranks if it
-/// cannot be read. Collective; the result is the same on all ranks.
+/// one of each. Error on all ranks if it cannot be read. Collective; the same result on all ranks.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
 
-/// Hash (value_sum.hpp, as sum_text()) of dimensions, variables and attributes, except the number
-/// of records and the text of `history`, which change when a series is continued.
+/// Hash of dimensions, variables and attributes, except the number of records and the text of
+/// `history`, which change when a series is continued.
 std::string fingerprint(Contents contents);
 
 } // namespace nunatak::io

@@ -1,5 +1,4 @@
-// Compares files with the manifest in their folder (manifest.hpp), read by all ranks together. Used
-// by nunatak-verify, and for the input of a run.
+// Compares files with the manifest in their folder (manifest.hpp), read by all ranks together.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// Chunk shapes of NetCDF-4 variables. Used by netcdf4.cpp.
+// Chunk shapes of NetCDF-4 variables.
 #pragma once
 
 #include "io/options.hpp"
@@ -10,8 +10,7 @@
 
 namespace nunatak::io {
 
-/// The lengths of a chunk, one per dimension; empty: contiguous (no record dimension, no
-/// compression, no dimension named).
+/// The lengths of a chunk, by dimension; empty: contiguous (no record dimension, no compression).
 ///
 ///   auto     without compression a whole record, but at least 4 KiB (several small records), cut
 ///            below 4 GiB (the limit of HDF5) along its slowest dimensions; with compression at
@@ -19,8 +18,7 @@ namespace nunatak::io {
 ///   record   exactly one whole record (cut below 4 GiB)
 ///   y=64,x=64   these lengths, other dimensions whole, one record; at most the dimension
 ///
-/// Error, naming the dimensions of the file, if one in `options.chunk` does not exist; or if a
-/// length is not a number > 0.
+/// Error if `options.chunk` has an unknown dimension or a length that is not a number > 0.
 std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& variable,
                                      const Options& options);
 

@@ -1,8 +1,7 @@
 // Declares a schema to NetCDF-C or PnetCDF: dimensions, variables and attributes.
 //
 // The two libraries have the same functions under different names and the same type numbers; a
-// small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) selects one. Used by serial.cpp,
-// netcdf4.cpp, classic.cpp and pnetcdf.cpp.
+// small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) selects one.
 #pragma once
 
 #include "io/error.hpp"
@@ -55,7 +54,6 @@ public:
   Definition(int ncid, std::string path, const Schema& schema)
       : m_ncid(ncid), m_path(std::move(path)), m_schema(schema) {}
 
-  /// Before the variables.
   void dimensions() {
     for (const auto& d : m_schema.dimensions) {
       m_dims.push_back(-1);

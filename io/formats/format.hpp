@@ -2,13 +2,12 @@
 // checks and times, and the disk.
 //
 // To add a format: write one file like serial.cpp or direct.cpp with a function open_<name>, list
-// it in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp. Options,
-// help and refusals follow from that row. CONTRIBUTING.md shows a complete example, which the tests
-// build and run.
+// it in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
+// CONTRIBUTING.md shows a complete example.
 //
 // Every function is called by all ranks of the communicator, in the same order. A function may
-// throw on some ranks only after it has taken part in its own collective calls: the File then lets
-// the ranks agree on the error.
+// throw on some ranks only after its own collective calls: the File lets the ranks agree on the
+// error.
 #pragma once
 
 #include "io/durable/value_sums.hpp"
@@ -70,34 +69,31 @@ public:
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.
-  /// pack(), packed() or Copies::keep() of pack.hpp also sum the values; a format that uses none of
-  /// them costs another pass (summed() of value_sums.hpp). Hyperslabs of one variable and record do
-  /// not overlap. Running out of memory (std::bad_alloc) aborts the run.
+  /// pack(), packed() or Copies::keep() of pack.hpp also sum the values, which else costs a pass
+  /// (summed() of value_sums.hpp). Hyperslabs of one variable and record do not overlap. Running
+  /// out of memory (std::bad_alloc) aborts the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
-  /// Bytes that this rank's file (the shared one, or the one it owns) will have with this many
-  /// records; 0: unknown. That much may be allocated afterwards. Local.
+  /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
+  /// unknown. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
-  /// Where the values of a variable (in the first record) begin, after define(), if known. Local,
-  /// the same on all ranks.
+  /// Offset of a variable (in the first record), after define(), if known. Local, same on all
+  /// ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
-  /// Everything in the file, including the number of records, is with the operating system: another
-  /// process can read it.
+  /// Everything, including the number of records, is with the system: other processes can read it.
   virtual void flush() = 0;
   virtual void close() = 0;
 
   /// A file that can grow in place is committed before it is closed: bytes beyond the records that
-  /// its header counts are not part of it yet. flush() is then flush_values(), which leaves the
-  /// header as it is, followed by count_records(), which adds the records to the file by one write
-  /// of a few bytes.
+  /// its header counts are not part of it yet. flush() is then flush_values(), without the header,
+  /// and count_records(), which adds the records by one write of a few bytes.
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only
-  /// After define(), for a format that grows in place: continue the file `path`, behind its first
-  /// `records` records, instead of the file just defined, if both headers agree except in the text
-  /// of the attribute `history` and the number of records. count_records() writes both,
-  /// flush_values() cuts off what lies behind; nothing is written before. Collective.
+  /// After define(), for a format that grows in place: continue the file `path` behind its first
+  /// `records` records, if its header agrees except in the attribute `history` and the number of
+  /// records. count_records() writes both, flush_values() cuts off what lies behind. Collective.
   struct Reopened {
     std::string why_not;    ///< "" on success; else nothing has changed
     std::uint64_t size = 0; ///< of the file with that many records
@@ -110,16 +106,14 @@ public:
   virtual Sums own_sums(std::size_t /*records*/) const { return {}; }
 
   virtual Work work() const = 0;
-  /// The MPI-IO hints in effect, as far as the libraries report them, the "ignored" ones, and
-  /// "mpi_io": ROMIO or OMPIO (used_hints() in mpi_io.hpp); with the layout auto also its choice,
-  /// "layout". Empty without MPI-IO.
+  /// The MPI-IO hints in effect, the "ignored" ones, and "mpi_io" (used_hints() in mpi_io.hpp);
+  /// with the layout auto its choice, "layout". Empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
   /// The files on disk, the same list on every rank: one, none, or one per aggregator.
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
 };
 
-/// Creates (or overwrites) a file. Collective. `schema` must outlive the format. registry.cpp names
-/// the one of each format.
+/// Creates (or overwrites) a file. Collective. `schema` must outlive the format.
 using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path,
                                              const Schema& schema, const Options& options);
 

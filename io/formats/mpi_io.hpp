@@ -20,7 +20,6 @@
 
 namespace nunatak::io {
 
-/// Name and version of the NetCDF libraries, for reports.
 std::vector<std::pair<std::string, std::string>> library_versions();
 /// Name and version of the MPI library, from MPI_Get_library_version.
 std::string mpi_library();
@@ -32,16 +31,14 @@ void prefer_romio();
 /// "ROMIO" or "OMPIO". Call after MPI_Init.
 std::string mpi_io_name();
 
-/// False if a library that reopens a file with the hints reported by MPI loses all of them,
-/// including those of ROMIO_HINTS.
+/// False if a library that reopens a file with the hints reported by MPI loses them.
 bool hints_survive_reopening();
 
 /// Hints as an MPI_Info, to be freed, for the next file to be opened.
 MPI_Info make_info(const std::map<std::string, std::string>& hints);
 
-/// The hints in effect; under "ignored" the other ones `asked` for, "key=value,key=value", if any;
-/// under "mpi_io" its name. `reported`: hints that the library reports for the open file; without
-/// it, the effective ones of `asked`.
+/// The hints in effect, from those `reported` for the open file, if any; under "ignored" the others
+/// of `asked`, "key=value,key=value"; under "mpi_io" its name.
 std::map<std::string, std::string> used_hints(const std::map<std::string, std::string>& asked,
                                               MPI_Info reported = MPI_INFO_NULL);
 

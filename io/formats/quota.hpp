@@ -1,8 +1,7 @@
 // Limits of the put data that wait in memory, and of one library call; the same on all ranks.
 //
-// Two limits: copies take Options::buffer per rank on average, and no rank writes more than 1 GiB
-// at a time, because MPI-IO and the libraries above it count in 32 bits. Larger hyperslabs are cut.
-// Used by pnetcdf.cpp and netcdf4.cpp (and Waiting by remap.cpp):
+// Copies take Options::buffer per rank on average, and no rank writes more than 1 GiB at a time,
+// because MPI-IO and the libraries above it count in 32 bits. Larger hyperslabs are cut:
 //
 //   const std::size_t n = quota.begin(v, slab);
 //   for (part = 0; part < n; ++part) {
@@ -36,8 +35,8 @@ class Quota {
 public:
   Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer);
 
-  /// Begin a put; returns the number of parts into which the hyperslab must be cut. Collective: one
-  /// reduction if the record of the variable is larger than 1 MiB.
+  /// Begin a put; returns the number of parts of the hyperslab. Collective: one reduction if the
+  /// record of the variable is larger than 1 MiB.
   std::size_t begin(std::size_t v, const Hyperslab& slab);
   /// The next part does not fit with what waits.
   bool is_full() const;

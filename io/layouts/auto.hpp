@@ -20,12 +20,9 @@
 //          | u |   v     |          w            |   x  |    variables
 //          |aa|bb|cc|    aaaa|bbbb|cccc|aaaa|bbbb|cccc|      of three ranks
 //
-// At any time the ranks write to consecutive stripes, which lie on different servers, and all ranks
-// take part. What a rank receives is contiguous in the file: a format that merges neighbours
-// (`direct`) writes many small variables by one call.
-//
-// Decided when a variable of a shape and type is put for the first time, by one small reduction,
-// for all such variables. Used by registry.cpp.
+// The ranks write to consecutive stripes at a time, which lie on different servers, and what a rank
+// receives is contiguous: a format that merges neighbours (`direct`) writes many small variables by
+// one call. Decided when a variable of a shape and type is first put, by one small reduction.
 #pragma once
 
 #include "io/formats/format.hpp"

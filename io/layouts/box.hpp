@@ -1,5 +1,4 @@
-// Boxes of indices and their values in row-major order: parts, intersections, copies. Used by
-// layouts, formats and readers.
+// Boxes of indices and their values in row-major order: parts, intersections, copies.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,7 @@
 
 namespace nunatak::io {
 
-/// start[d] <= index < start[d] + count[d], slowest dimension first. Without dimensions: one
-/// element, a scalar.
+/// start[d] <= index < start[d] + count[d], slowest dimension first; without dimensions a scalar.
 struct Box {
   std::vector<std::size_t> start, count;
 

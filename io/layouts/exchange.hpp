@@ -1,5 +1,4 @@
-// Messages whose sizes both sides know (remap.cpp), and the boxes of all ranks (also
-// formats/serial.cpp and read/direct.cpp).
+// Messages whose sizes both sides know, and the boxes of all ranks.
 #pragma once
 
 #include "io/layouts/box.hpp"

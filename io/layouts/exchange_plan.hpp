@@ -7,8 +7,7 @@
 //     2 2 3 3                         2 2 2 2                        (copied: 0 -> 0, 2 -> 2)
 //     2 2 3 3                         2 2 2 2
 //
-// A round is what is moved at once: a list of puts, each a box of one variable and record on every
-// rank. Used by remap.cpp.
+// A round is what is moved at once: puts, each a box of one variable and record on every rank.
 #pragma once
 
 #include "io/layouts/partition.hpp"
@@ -48,7 +47,6 @@ struct Target {
   std::size_t offset = 0; ///< in its buffer, bytes
 };
 
-/// One rank's part of the exchange.
 struct Plan {
   std::vector<Channel> sends, receives; ///< in the order of aggregators, of ranks; none to itself
   std::vector<Transfer> own;            ///< from the rank's boxes to its own targets

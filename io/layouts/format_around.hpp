@@ -1,5 +1,4 @@
-// Base class of the layouts: a Format that passes every call to an inner Format, except what the
-// layout overrides. Used by remap.cpp and auto.cpp.
+// Base class of layouts: passes every call to an inner Format, except what the layout overrides.
 #pragma once
 
 #include "io/formats/format.hpp"

@@ -15,8 +15,7 @@ struct Joined {
 };
 
 /// Join path.0000, path.0001, ... to `output`, written as in `options` and durable like any file.
-/// Values, types and attributes are those of the subfiles, without the attributes of the
-/// decomposition: bitwise the file that is written with the same options and no subfiles.
+/// It is bitwise the file that is written with the same options and no subfiles.
 ///
 /// Collective. Every rank reads its part of the subfiles, record by record, at most Options::buffer
 /// bytes at a time. Errors: see SubfileSet (subfile_set.hpp) and File (file.hpp).

@@ -11,7 +11,6 @@
 // Sources: slabs along the slowest dimension: W. Yang and C. Ding, ZioLib: a parallel I/O library,
 // LBNL-53521 (2003), and its use in CAM. Morton order in segments of a stripe: B. Palmer et al.,
 // Efficient data IO for a parallel global cloud resolving model, Environ. Model. Softw. 26 (2011).
-// Used by remap.cpp and split_files.cpp.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -22,20 +21,18 @@
 
 namespace nunatak::io {
 
-/// The boxes of a variable, without the record dimension, by aggregator: boxes[a] in the order in
-/// which aggregator a writes them. None is empty.
+/// The non-empty boxes of a variable, without the record dimension, by aggregator in writing order.
 using Boxes = std::vector<std::vector<Box>>;
 
 /// The whole variable.
 Box whole_box(const Schema& schema, std::size_t v);
 
-/// Equal slabs along the slowest dimension other than the record. A variable without dimensions
-/// belongs to aggregator 0.
+/// Equal slabs along the slowest dimension other than the record; a scalar on aggregator 0.
 Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators);
 
 /// Tiles of about `stripe` bytes (at least one cell) in the distributed dimensions, whole in all
 /// others, in Morton order, cut into runs of nearly equal bytes, one run per aggregator; one box
-/// per tile. A variable without distributed dimensions belongs to aggregator 0.
+/// per tile. Without distributed dimensions all is on aggregator 0.
 Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
                    std::size_t stripe);
 
@@ -45,11 +42,10 @@ bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_
 /// How the distributed dimensions of a file are cut into one rectangle per aggregator, the same for
 /// all its variables.
 ///
-/// The variable with most distributed dimensions is cut into a grid of aggregators with the
-/// shortest subdomain boundaries; each of its dimensions is an axis of that grid. A dimension of
-/// another variable takes the axis that is free there (staggered grids: xt and xu are cut alike);
-/// one that never occurs together with another (cells, edges, corners of a geodesic grid) is cut
-/// among all aggregators.
+/// The variable with most distributed dimensions is cut into the grid of aggregators with the
+/// shortest subdomain boundaries; its dimensions are the axes. A dimension of another variable
+/// takes a free axis (staggered grids: xt and xu are cut alike); one that never occurs together
+/// with another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
 class Rectangles {
 public:
   Rectangles(const Schema& schema, std::size_t aggregators);
@@ -61,13 +57,12 @@ public:
   Range range(std::size_t d, std::size_t a) const;
   bool is_cut(std::size_t d) const { return m_axis[d] != uncut; }
 
-  /// The part of variable v within the rectangle of each aggregator. A variable that lacks an axis
-  /// of the grid belongs to those at index 0 of that axis; with `repeated`, if anything is cut, to
-  /// all along it (each file has its own copy).
+  /// The part of variable v in the rectangle of each aggregator. A variable that lacks an axis of
+  /// the grid belongs to index 0 of that axis or, with `repeated`, to all of it (copies in each
+  /// file).
   Boxes boxes(std::size_t v, bool repeated) const;
 
-  /// The most aggregators, up to `aggregators`, that each have at least one cell; 0 if no dimension
-  /// is distributed.
+  /// The most aggregators, up to `aggregators`, with a cell each; 0 if no dimension is distributed.
   static std::size_t most(const Schema& schema, std::size_t aggregators);
 
 private:
@@ -86,8 +81,7 @@ private:
 /// Total number of elements.
 std::size_t elements_of(const std::vector<Box>& boxes);
 
-/// Part `part` of `n_parts` nearly equal parts of a list of boxes, in its order; boxes are cut if
-/// there are fewer than n_parts.
+/// One of `n_parts` nearly equal parts of a list of boxes, in its order; boxes are cut if needed.
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts);
 
 } // namespace nunatak::io

@@ -9,9 +9,8 @@
 // rank's boxes changed) and the messages; the boxes of all ranks are gathered when they change.
 //
 // Memory: per aggregator on average at most Options::copy_bytes() wait in copies on the ranks that
-// put them; while they move, they exist once more in messages on both sides, and once more on the
-// aggregators in the order of the file. Larger records are moved in several rounds, variables
-// larger than all buffers in parts.
+// put them; moving takes as much in messages on both sides and in the order of the file on the
+// aggregators. Larger records are moved in several rounds, larger variables in parts.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -24,10 +23,10 @@ namespace nunatak::io {
 /// What each aggregator writes of variable v.
 using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 
-/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending; boxes_of
-/// gives their boxes in this order. Where boxes of aggregators overlap, both receive the values.
-/// The inner format gets lasting slabs, the same number of each variable and record on every rank
-/// (empty ones included).
+/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending, in the
+/// order of boxes_of. Where boxes overlap, both aggregators receive the values. The inner format
+/// gets lasting slabs, the same number of each variable and record on every rank (empty ones
+/// included).
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
                                    BoxesOf boxes_of, std::unique_ptr<Format> inner);

@@ -8,8 +8,7 @@
 //   domain_decomposition = first, last index of the whole, first, last index in this file (from 1)
 //
 // as attribute of its coordinate variable, or, if it has none, as global attribute
-// domain_decomposition_<dimension>. In the manifest each is a file like any other, with sums of its
-// own values. Neighbours: join.hpp, partition.hpp (Rectangles), remap.hpp (moves the values here).
+// domain_decomposition_<dimension>. In the manifest each is a file like any other.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -27,10 +26,9 @@ std::string subfile_suffix(std::size_t n);
 /// "run.nc.0001" is a subfile of "run.nc".
 bool is_subfile_of(const std::string& name, const std::string& whole);
 
-/// Opens with `open` on one rank each. It takes hyperslabs in the indices of the whole, each within
+/// Opens with `open` on one rank each; takes hyperslabs in the indices of the whole, each within
 /// the rectangle of its aggregator. Without distributed dimensions it is one ordinary file of the
-/// first aggregator. define() is an Error if there are more aggregators than can have a cell each,
-/// stating the maximum.
+/// first aggregator. define() is an Error if an aggregator would have no cell, stating the maximum.
 std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path,
                                          const Schema& schema, const Options& options,
                                          const std::vector<int>& aggregators, OpenFunction* open);

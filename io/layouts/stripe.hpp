@@ -1,6 +1,5 @@
 // The stripe length if -io_stripe is not given: st_blksize of the folder, if it is plausible, as on
-// parallel file systems (and the emulated cluster of docs/cluster.md). A disk reports a page of 4
-// KiB, which is no stripe.
+// parallel file systems. A disk reports a page of 4 KiB, which is no stripe.
 #pragma once
 
 #include "io/options.hpp"
@@ -18,14 +17,12 @@ struct Stripe {
   std::size_t bytes = default_stripe;
   const char* from = "the default";
 
-  /// For the log.
   std::string text() const {
     return "stripes of " + std::to_string(bytes) + " bytes (" + from + ")";
   }
 };
 
-/// `given` (-io_stripe) if it is not 0; else `reported` by the file system, if it is 64 KiB to 1
-/// GiB; else default_stripe.
+/// `given` (-io_stripe) if not 0; else `reported`, if it is 64 KiB to 1 GiB; else default_stripe.
 Stripe stripe_of(std::size_t given, std::size_t reported = 0);
 
 /// The same; rank 0 asks the file system of `path`. Collective.

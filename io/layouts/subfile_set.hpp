@@ -21,15 +21,14 @@ namespace nunatak::io {
 
 class SubfileSet {
 public:
-  /// Collective: subfile n is read by rank n modulo the number of ranks. Error on every rank,
-  /// naming the file, what was expected and what was found, if a subfile is missing or differs from
-  /// the first in anything but its place, or if subfiles overlap or leave gaps.
+  /// Collective: subfile n is read by rank n modulo the number of ranks. Error on every rank if a
+  /// subfile is missing or differs from the first in anything but its place, or if they overlap or
+  /// leave gaps.
   SubfileSet(MPI_Comm comm, const std::string& path);
 
   std::size_t size() const { return m_size; }
   std::size_t records() const { return m_records; }
-  /// Of the whole: global lengths, without the attributes of the decomposition; cut dimensions are
-  /// marked as distributed.
+  /// Of the whole: global lengths, no decomposition attributes; cut dimensions are distributed.
   const Schema& schema() const { return m_schema; }
 
   struct Part {
@@ -39,8 +38,7 @@ public:
   /// Where the values of variable v are, each once, in the order of the subfiles.
   const std::vector<Part>& parts(std::size_t v) const { return m_parts[v]; }
 
-  /// Values, as stored in the file, of a box (of the whole, within a part of v) from a subfile,
-  /// row-major. Local.
+  /// Values, as stored, of a box (of the whole, in a part of v) from a subfile, row-major. Local.
   void read(std::size_t v, std::size_t record, std::size_t subfile, const Box& box,
             std::byte* values);
 

@@ -15,21 +15,18 @@
 
 namespace nunatak::io {
 
-/// Placements of all variables, from `layout` of rank 0; `contents` is the same on all ranks.
-/// Collective.
+/// Placements of all variables, from `layout` of rank 0. Collective.
 std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const Contents& contents,
                                             MPI_Comm comm);
 
 class ClassicFile {
 public:
-  /// Error if it cannot be opened.
   ClassicFile(const std::string& path, std::vector<Placement> placements);
   ~ClassicFile();
   ClassicFile(const ClassicFile&) = delete;
   ClassicFile& operator=(const ClassicFile&) = delete;
 
-  /// The values of a box, row-major, in the file's byte order; adds bytes and calls to
-  /// `statistics`. Error with the cause alone.
+  /// The values of a box, row-major, in the file's byte order. Error with the cause alone.
   void read(std::size_t v, const Box& box, std::byte* values, ReadStatistics& statistics);
 
 private:

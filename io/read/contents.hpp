@@ -1,8 +1,5 @@
-// The contents of a NetCDF file except the values of variables: dimensions, variables, attributes
-// with their values.
-//
-// Read once from an open file and kept, so that a rank that never opens the file can receive them.
-// Used by reader.cpp and the reading methods (read/source.hpp).
+// The contents of a NetCDF file except the values of variables. Read once from an open file and
+// kept, so that a rank that never opens the file can receive them.
 #pragma once
 
 #include <mpi.h>

@@ -30,11 +30,10 @@ struct Packing {
   std::vector<double> missing; ///< numbers that are missing
   double low = -std::numeric_limits<double>::infinity(), high = -low; ///< valid numbers
 
-  /// Stored values become numbers.
   void unpack(std::vector<double>& values) const;
 
   /// The whole number within half a quantum, else the number itself. A missing value is 0 if 0 is a
-  /// fill value: 0 is the id of nothing.
+  /// fill value.
   double id(double number) const;
 
   /// How far a number may lie beyond a limit: half a quantum and rounding.

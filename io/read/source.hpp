@@ -1,9 +1,8 @@
 // A ReadSource is an open file that gives boxes of values: the interface between a Reader
-// (reader.hpp), which checks and converts, and the disk. There is one for each reading method:
-// read/each.cpp, read/parallel.cpp, read/direct.cpp (also `serial`); see registry.cpp.
+// (reader.hpp), which checks and converts, and the disk. There is one for each reading method.
 //
-// Opening and reading are collective. Both may throw on some ranks only after taking part in their
-// own collective calls: the Reader then lets the ranks agree on the error.
+// Opening and reading are collective. Both may throw on some ranks only after their own collective
+// calls: the Reader lets the ranks agree on the error.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -22,9 +21,8 @@ class ReadSource {
 public:
   virtual ~ReadSource() = default;
 
-  /// The values of a box of variable `v` (an index of contents().variables), row-major, as stored:
-  /// `bytes` of its type each. The box lies within the variable, whose type is numeric. Boxes of
-  /// ranks may differ, overlap, be empty.
+  /// The values of a box within variable `v` (an index of contents().variables), row-major, as
+  /// stored: `bytes` of its numeric type each. Boxes of ranks may differ, overlap, be empty.
   virtual void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) = 0;
 
   const Contents& contents() const { return m_contents; }
