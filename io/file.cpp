@@ -1,4 +1,3 @@
-// Checks and times what is put. See file.hpp.
 #include "io/file.hpp"
 #include "io/agree.hpp"
 

@@ -1,4 +1,3 @@
-// The table of knobs, and what may be combined. See options.hpp.
 #include "io/options.hpp"
 
 #include "io/error.hpp"

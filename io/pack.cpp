@@ -1,4 +1,3 @@
-// Strided copies. See pack.hpp.
 #include "io/pack.hpp"
 
 #include <algorithm>
@@ -120,8 +119,8 @@ void pack_as(const Hyperslab& slab, std::byte* target,
   auto* to = reinterpret_cast<To*>(target);
   std::vector<std::uint64_t> steps;
   const std::uint64_t first_key = keys_of(slab, steps);
-  // Loops over the dimensions, slowest of the file first, without those of one element. Adjacent
-  // ones that are contiguous in memory, in the target and in the file become one loop.
+  // Loops over the dimensions, slowest of the file first, without those of one element. Dimensions
+  // that are contiguous in memory, target and file are merged.
   std::vector<Loop> loops;
   for (std::size_t d = 0; d < slab.count.size(); ++d) {
     const Loop loop{slab.count[d], slab.stride[d], target_stride[d], steps[d]};

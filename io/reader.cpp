@@ -1,5 +1,4 @@
-// Values: checks, conversions and missing values for all reading methods. See reader.hpp; metadata:
-// read/metadata.cpp.
+// Values: checks, conversions and missing values. See reader.hpp; metadata: read/metadata.cpp.
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
@@ -99,8 +98,8 @@ Packing Reader::packing(const std::string& variable) const {
   return {contents().variables[id(variable)], m_path};
 }
 
-/// The values of a box, converted only in type; they are read into the end of `values` and need no
-/// other memory. Collective; a failure may be this rank's alone.
+/// The values of a box, converted only in type, read into the end of `values` without other memory.
+/// Collective; a failure may be this rank's alone.
 template <class T>
 void Reader::read_as(const std::string& variable, const Box& box, int nc_type,
                      std::vector<T>& values) const {

@@ -1,4 +1,3 @@
-// The rows of the registry, and what is opened from them. See registry.hpp.
 #include "io/registry.hpp"
 
 #include "io/agree.hpp"
@@ -81,8 +80,7 @@ const Row& row_of(const std::vector<Row>& rows, std::string_view name, const cha
 }
 
 /// Hints for MPI-IO that the user has not set: N aggregators per node (Options::aggregators), and
-/// writes without sieving, because ROMIO keeps its file lock after a failed sieved write, and other
-/// ranks then deadlock.
+/// no sieved writes, because ROMIO keeps its file lock after a failed one, and other ranks hang.
 Options with_hints(Options options, const Topology& topology) {
   if (uses_mpi_io(options) && mpi_io_name() == "ROMIO")
     options.hints.emplace("romio_ds_write", "disable");
@@ -97,7 +95,6 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
-/// With the layout native every rank passes its values to the format.
 OpenFormat open_native(MPI_Comm comm, const Options& options) {
   return [=](const std::string& path, const Schema& schema) {
     return open_anew(comm, path, schema, options);

@@ -1,4 +1,3 @@
-// Validation of schemas, types of attributes. See schema.hpp.
 #include "io/schema.hpp"
 
 #include "io/error.hpp"

@@ -1,4 +1,3 @@
-// Sums and reductions of statistics. See statistics.hpp.
 #include "io/statistics.hpp"
 
 #include "io/agree.hpp"

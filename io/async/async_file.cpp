@@ -40,8 +40,7 @@ AsyncFile::~AsyncFile() {
 
 void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, action); }
 
-/// A batch ends before a server would get more than -io_buffer, but a variable and record stay
-/// together.
+/// A batch ends before a server would get more than -io_buffer; a variable and record is not split.
 void AsyncFile::join_batch(std::size_t v, std::size_t record) {
   if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
   if (m_last[v] == record) {

@@ -14,8 +14,7 @@ constexpr std::size_t most_message = std::size_t{4} << 20, most_head = 4096; ///
 /// Messages in flight: MPI searches through all of them, on both sides.
 constexpr std::size_t most_messages = 4096;
 
-/// The servers of `comm`; Error, with the reason, if there are none or if they do not fit the
-/// options.
+/// The servers of `comm`; Error, with the reason, if there are none that fit the options.
 Servers& require_servers(MPI_Comm comm, const Options& o) {
   Servers* const servers = Servers::of(comm);
   if (servers == nullptr || servers->transport() != o.transport) {

@@ -48,8 +48,7 @@ std::size_t natural(const Json& line, const char* key) {
   return number.get<std::size_t>();
 }
 
-/// Lines of earlier versions may have the state "intent", and are skipped; shared sums and CRC-32
-/// checksums in them are ignored.
+/// Earlier versions wrote lines with the state "intent" (skipped), shared sums, CRC-32 (ignored).
 ManifestEntry entry_of(const Json& line) {
   ManifestEntry e;
   e.name = line.at("name").get<std::string>();

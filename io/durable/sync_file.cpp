@@ -34,8 +34,7 @@ void SyncFile::take_name() {
   m_was_cut_off = std::filesystem::exists(m_written, none);
 }
 
-/// path.tmp holds only the header that this run would write, to be compared with that of the file;
-/// it is then removed.
+/// path.tmp holds only the header of this run, to be compared with the file, and is then removed.
 void SyncFile::go_on_in_place() {
   Format::Reopened reopened;
   together(Phase::open, [&] {
@@ -71,9 +70,9 @@ std::string SyncFile::why_anew_of_manifest() const {
   return "";
 }
 
-/// The first commit of a continued file, which drops later records. The line comes first, because a
-/// file may hold more than its line counts, but not less. It has no sums: those of earlier lines
-/// remain valid.
+/// The first commit of a continued file, which drops later records. The line comes first (a file
+/// may hold more than its line counts, not less), without sums: those of earlier lines remain
+/// valid.
 void SyncFile::keep_records() {
   if (!m_kept_size) return;
   together(Phase::fsync, [&] {
@@ -123,8 +122,7 @@ void SyncFile::write_slab(std::size_t v, std::size_t /*record*/, const Hyperslab
       static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
 }
 
-/// Starts writeback after every 64 MiB of this rank, so that the disk writes during computation and
-/// the final fsync has little to do.
+/// Starts writeback after every 64 MiB of this rank, which leaves little to the final fsync.
 void SyncFile::start_writeback_of_enough(std::int64_t bytes) {
   constexpr std::int64_t enough = 64 << 20;
   m_unwritten += bytes;
@@ -175,7 +173,7 @@ void SyncFile::close_and_commit(std::int64_t step) {
   m_lock.reset();
 }
 
-/// The files that this rank handles: its own, and on rank 0 the shared ones.
+/// The files of this rank: its own, and on rank 0 the shared ones.
 std::vector<OutputFile> SyncFile::my_files() const {
   std::vector<OutputFile> mine;
   for (const OutputFile& file : m_format->files()) {

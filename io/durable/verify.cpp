@@ -69,8 +69,7 @@ std::string difference(MPI_Comm comm, const std::string& path, const Found& foun
          "; found: " + values.metadata;
 }
 
-/// How a file differs from its last line or, if its rename may be missing, from the one before.
-/// Collective.
+/// How a file differs from its last line or, without its rename, the one before. Collective.
 std::string complaint_of(MPI_Comm comm, const std::string& path, const Lines& lines,
                          const Found& found) {
   if (found.has_temporary && found.error == ENOENT && lines.size() == 1) return "";
@@ -84,7 +83,6 @@ std::string in_words(const std::string& path, const std::string& complaint) {
   return complaint.rfind(file, 0) == 0 ? complaint : file + complaint;
 }
 
-/// The manifest that rank 0 reads. Collective.
 Manifest parsed(MPI_Comm comm, const std::string& manifest) {
   std::string text;
   on_rank_0(comm, [&] { text = read_manifest(manifest); });

@@ -8,14 +8,12 @@
 //
 // The bytes are those of `serial` and `pnetcdf`. No rank waits for another: an error of one rank is
 // kept until all agree on it at the end of the record. Blocks that are narrow along the fastest
-// dimension become many small writes; a layout that aggregates makes them long. Values are packed
-// into 2 MiB, which stay in cache until they are written. Packed blocks that are adjacent in the
-// file, also of several variables, become one write.
+// dimension become many small writes; a layout that aggregates makes them long. Packed values stay
+// in cache (2 MiB), and blocks that are adjacent in the file become one write.
 //
-// -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at on a file that each rank has opened by
-// itself (MPI_COMM_SELF): the same runs, to measure the overhead of MPI-IO.
-//
-// The header changes only in the number of records, so the file grows in place.
+// -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at (MPI_COMM_SELF) on the same runs, to
+// measure the overhead of MPI-IO. The header changes only in the number of records, so the file
+// grows in place.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
@@ -325,8 +323,8 @@ private:
     return {0, 0};
   }
 
-  /// How the header of an existing file, which must have at least `size` bytes, differs from this
-  /// one; "" if it does not in a way that matters. Local, rank 0 only.
+  /// How the header of an existing file of at least `size` bytes differs from this one; "" if it
+  /// does not in a way that matters. Local, rank 0 only.
   std::string different_header(const std::string& path, std::uint64_t size) {
     if (std::filesystem::file_size(path) < size) return "it is shorter than its records";
     std::string found(m_header.size(), '\0');

@@ -1,4 +1,3 @@
-// ROMIO or OMPIO, and their hints. See mpi_io.hpp.
 #include "io/formats/mpi_io.hpp"
 
 #include <cstdlib>
@@ -50,8 +49,8 @@ std::string find_mpi_io_name() {
 /// Open MPI 5 does not pass the hints of MPI_File_open to ROMIO, and few of them to OMPIO.
 bool drops_hints() { return open_mpi_version() >= 5; }
 
-/// The hints that ROMIO takes, for all files, from the file named by ROMIO_HINTS, which it reads
-/// once when the first file is opened. The file is in memory, of this rank alone.
+/// The hints in the file named by ROMIO_HINTS, which ROMIO reads once, at the first open. It is in
+/// memory, of this rank alone.
 const Hints& leave_for_romio(const Hints& hints) {
   static const Hints left = [&]() -> Hints {
     std::string text;

@@ -1,8 +1,6 @@
-// The format `netcdf4`: every rank writes its own block with parallel NetCDF-4 (HDF5 over MPI-IO).
-// See format.hpp.
-//
-// Each put is one collective write (ranks without values have a count of 0). HDF5 has no queue:
-// unlike PnetCDF it cannot merge the variables of a record.
+// The format `netcdf4`: parallel NetCDF-4 (HDF5 over MPI-IO), every rank its own block. Each put is
+// one collective write (ranks without values have a count of 0): HDF5 has no queue, and unlike
+// PnetCDF cannot merge the variables of a record.
 //
 // Access `independent`: each rank writes by itself. A record variable must still grow collectively,
 // so the first put of a new record begins with a collective write of each rank's first value.
@@ -41,7 +39,6 @@ public:
                       reinterpret_cast<void*>(static_cast<std::intptr_t>(ncid)));
   }
 
-  /// The status of nc_close.
   int close(int ncid) {
     const int status = nc_close(ncid); // the callback below finds it closed
     MPI_Comm_delete_attr(MPI_COMM_SELF, m_key);
@@ -72,8 +69,7 @@ public:
     check(status, "expected to create it");
     m_file.opened(m_ncid);
   }
-  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
-  // would wait forever.
+  // No close in the destructor: it is collective, and after an exception of one rank would hang.
 
   void define() override {
     m_records.assign(m_schema.variables.size(), 0);

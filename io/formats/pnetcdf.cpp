@@ -3,18 +3,16 @@
 // in PISM 0.5. See format.hpp.
 //
 // put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara); wait() is one
-// collective ncmpi_wait_all per record, in which MPI-IO merges the blocks of all variables and
-// ranks. Copies are bounded: see quota.hpp.
+// collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks (quota.hpp).
 //
 // Access `independent`: each rank opens the file again, with the hints that MPI reports. Open MPI 5
 // loses them, and ROMIO sieves: it reads and writes what lies between runs. With
 // romio_ds_write=disable put() writes run by run instead.
 //
 // With `define interleaved` a variable is defined just before its first values: the file re-enters
-// define mode, and the values behind the header move if the header outgrows its space
-// (Options::header, from the first variable on) or if the records begin later. A new record
-// variable makes every record longer: PnetCDF then reads and writes all of them, even a single one,
-// which stays in place. The bytes moved follow from the offsets before and after.
+// define mode, and values move if the header outgrows its space (Options::header, from the first
+// variable on) or if the records begin later. A new record variable makes every record longer:
+// PnetCDF then reads and writes all of them. The bytes moved follow from the offsets.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/classic.hpp"
@@ -66,8 +64,7 @@ public:
     MPI_Info_free(&info);
     check(status, "expected to create it");
   }
-  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
-  // would wait forever.
+  // No close in the destructor: it is collective, and after an exception of one rank would hang.
 
   void define() override {
     m_is_hybrid ? define_on_rank_0() : define_together();

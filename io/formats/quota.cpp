@@ -17,7 +17,7 @@ Quota::Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer)
 std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema.variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
-  // of the record, over all ranks
+  // over all ranks
   const auto whole = static_cast<std::int64_t>(m_schema.bytes(variable));
   std::int64_t most = whole; // an upper bound of the rank with most
   if (whole > small) {

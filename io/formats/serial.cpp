@@ -1,15 +1,11 @@
 // The format `serial`: rank 0 gathers and writes with serial NetCDF-C. See format.hpp.
 //
-// Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index
-// is too large, along the next), so that rank 0 never holds more than twice
-// Options::gather_bytes() in addition to its own part.
+// Bounded memory: a variable is gathered in slabs along its slowest dimensions, so that rank 0
+// never holds more than twice Options::gather_bytes() in addition to its own part.
 //
-// Where no rank has values (land) a slab has gaps. On its first write these are filled with zeros,
-// so that rows stay whole (NetCDF-C reads and rewrites partially filled buffers); later puts
-// overwrite them.
-//
-// With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp.
-// NetCDF-C does not move a record that stays in place.
+// Where no rank has values (land) a slab has gaps. Its first write fills them with zeros, so that
+// rows stay whole (NetCDF-C reads and rewrites partial buffers); later puts overwrite them. For
+// `define interleaved` see pnetcdf.cpp; NetCDF-C does not move a record that stays in place.
 //
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
@@ -140,8 +136,7 @@ private:
     m_work.moved_bytes += m_moved.count(m_path, false);
   }
 
-  /// Nothing of this record of the variable has been put before. On rank 0; false if records do not
-  /// come in ascending order.
+  /// No value of this record of the variable has been put (records ascend; else false). On rank 0.
   bool is_first_put(std::size_t v, const RankBoxes& boxes) {
     const auto some = std::find_if(boxes.begin(), boxes.end(),
                                    [](const std::optional<Box>& box) { return box.has_value(); });
@@ -151,8 +146,8 @@ private:
     return std::exchange(m_n_put[v], std::max(m_n_put[v], next)) < next;
   }
 
-  /// Gather the parts of all ranks (`parts`, known to rank 0) and write them. `slab`: given if it
-  /// holds nothing yet, so that gaps between the parts may be written as zeros.
+  /// Gather the parts of all ranks (`parts`, known to rank 0) and write them. `slab`: not yet
+  /// written, so that gaps may be written as zeros; or nullptr.
   void write_slab(std::size_t v, const Hyperslab& mine, const RankBoxes& parts, const Box* slab) {
     const Type type = m_schema.variables[v].type;
     const std::size_t bytes = bytes_of(type);

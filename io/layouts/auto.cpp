@@ -16,8 +16,7 @@ namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t runs_each = 8; ///< per aggregator and record
 
-/// The elements first <= n < last of a box in row-major order, as boxes: partial row, whole rows,
-/// partial row.
+/// The elements first <= n < last of a box in row-major order, as boxes.
 void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes,
                 std::size_t d = 0) {
   if (first >= last) return;
@@ -40,8 +39,7 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// Cost of a record of a variable, of this rank or of all. Native: calls. Moved: bytes sent, and
-/// calls for all bytes.
+/// Cost of a record of a variable. Native: calls. Moved: bytes sent, and calls for all bytes.
 struct Counts {
   std::int64_t native_calls = 0, sent = 0, bytes = 0;
 };

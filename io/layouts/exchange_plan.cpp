@@ -18,8 +18,7 @@ bool do_meet(const Box& a, const Box& b) {
   return true;
 }
 
-/// What `rank` sends to aggregator `a`. `first_target`: by group, index of its first box among the
-/// targets of `a`.
+/// What `rank` sends to aggregator `a`. `first_target`: first target of `a` in each group.
 std::vector<Transfer> transfers_between(int rank, std::size_t a, const Round& round,
                                         const std::vector<std::size_t>& first_target = {}) {
   std::vector<Transfer> transfers;

@@ -64,8 +64,7 @@ std::vector<std::size_t> tile_of(const std::vector<std::size_t>& lengths, std::s
 }
 
 /// The grid of `n` aggregators with the shortest subdomain boundaries: least sum of n_d / length_d.
-/// Grids with an empty aggregator only if there is no other; of equals, the one with most cuts
-/// along the first axis, which is the slowest of the file.
+/// Empty aggregators only if unavoidable; of equals, the one with most cuts along the first axis.
 std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std::size_t n) {
   std::vector<std::size_t> grid(lengths.size(), 1), best;
   bool best_fits = false;

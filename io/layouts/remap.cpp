@@ -73,7 +73,6 @@ private:
   /// A rank whose inner format fails still takes part in the next rounds.
   template <class F> void inner(const F& f) { m_error.keep(f); }
 
-  /// Add the time of f to the exchange.
   template <class F> void timed(const F& f) {
     const double start = MPI_Wtime();
     f();
@@ -104,8 +103,8 @@ private:
     return put.slab.box(m_schema.has_records(m_schema.variables[put.v]));
   }
 
-  /// The schedule for the puts of all ranks; returns their `records`, which a rank with an empty
-  /// slab does not know.
+  /// The schedule for the puts of all ranks, and their `records`, unknown to ranks with empty
+  /// slabs.
   const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts,
                               std::vector<std::int64_t>& records) {
     std::vector<std::size_t> variables;
@@ -223,7 +222,6 @@ private:
     return sends;
   }
 
-  /// Copy the values of a transfer into its target.
   void place(const Plan& plan, const Transfer& t, Type type, Hyperslab part) {
     const Target& target = plan.targets[t.target];
     const std::vector<std::ptrdiff_t> stride = contiguous_strides(target.box.count);

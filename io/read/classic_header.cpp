@@ -1,4 +1,4 @@
-// Parses the header of classic NetCDF files. See classic_header.hpp.
+// The header of classic NetCDF files. See classic_header.hpp.
 //
 //   header = magic numrecs dim_list gatt_list var_list
 //   magic  = 'C' 'D' 'F' version    1: sizes and offsets of 32 bits; 2: offsets of 64; 5: both
@@ -23,8 +23,7 @@ constexpr std::uint64_t largest_file = std::uint64_t{1} << 60;
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
-/// Reads the header from its beginning. Each size in it is checked against the bytes that are left
-/// before it is used.
+/// Reads the header. Each size in it is checked against the bytes that are left before it is used.
 class Header {
 public:
   explicit Header(const std::string& path) : m_path(path), m_in(path, std::ios::binary) {

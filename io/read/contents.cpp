@@ -1,4 +1,3 @@
-// Reads the header of a NetCDF file with serial NetCDF-C; broadcasts it. See contents.hpp.
 #include "io/read/contents.hpp"
 
 #include "io/agree.hpp"

@@ -8,12 +8,11 @@
 //     2 2 3 3                 2 2 3 3   reader 2, first
 //     2 2 3 3                 2 2 3 3   reader 2, second
 //
-// Rank 0 alone reads the header. With `direct` it broadcasts the offsets of a classic file
+// Rank 0 alone reads the header; with `direct` it broadcasts the offsets of a classic file
 // (classic_file.hpp). NetCDF-4, and with `serial` every file, is read by NetCDF-C on each reader.
-// Each byte is read once, however boxes overlap and however thin they are; the exchange sorts short
-// runs. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as much in messages. If all
-// ranks request the same box, rank 0 reads and broadcasts. After a failed read all messages are
-// still sent, so that no rank waits forever.
+// Each byte is read once, however boxes overlap. Memory of a reader: a slab
+// (ReadOptions::slab_bytes) and about as much in messages. If all ranks request the same box, rank
+// 0 reads and broadcasts. After a failed read all messages are still sent, so that no rank hangs.
 #include "io/agree.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"
@@ -45,8 +44,7 @@ struct Request {
 
 class ReadAndSend final : public ReadSource {
 public:
-  /// `readers`: their ranks, ascending, 0 among them. `knows_classic`: classic files are read
-  /// without NetCDF-C.
+  /// `readers`: ranks, ascending, with 0. `knows_classic`: reads classic files without NetCDF-C.
   ReadAndSend(const std::string& path, MPI_Comm comm, const ReadOptions& options,
               std::vector<int> readers, bool knows_classic)
       : m_path(path), m_comm(comm),

@@ -1,13 +1,11 @@
 // The reader `parallel`: all ranks open the file together and read their boxes in collective calls.
-// See read/source.hpp.
 //
 // Classic files (CDF-1, 2, 5) by PnetCDF, NetCDF-4 by NetCDF-C over parallel HDF5. Rank 0 first
-// reads the header with serial NetCDF-C and broadcasts it: both libraries read values only, and
-// unreadable files are refused before anything collective begins. A box of more than
-// ReadOptions::call_bytes is read in several calls, the same number on all ranks. For PnetCDF a
-// rank that needs nothing (more) has an empty box. For HDF5 it reads one unused value: HDF5 1.10
-// returns fill values of a variable that was never written without waiting, but leaves a rank with
-// an empty box in a reduction.
+// reads the header with serial NetCDF-C and broadcasts it, and unreadable files are refused. A box
+// of more than ReadOptions::call_bytes is read in several calls, the same number on all ranks. For
+// PnetCDF a rank that needs nothing (more) has an empty box. For HDF5 it reads one unused value: of
+// a variable never written, HDF5 1.10 returns fill values at once, but leaves a rank with an empty
+// box waiting in a reduction.
 #include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"
@@ -59,8 +57,7 @@ public:
     });
   }
 
-  /// Closing is collective. While an exception unwinds, perhaps on this rank only, the file stays
-  /// open until the program ends.
+  /// Closing is collective: after an exception, perhaps on this rank only, the file stays open.
   ~Parallel() override {
     if (std::uncaught_exceptions() > m_exceptions) return;
     if (m_contents.is_hdf5) {

@@ -85,8 +85,7 @@ const char* setting(const char* name, const char* otherwise) {
   return text != nullptr && text[0] != '\0' ? text : otherwise;
 }
 
-/// By default: names that end in .nc, possibly followed by .tmp or .0001, except the lock, which
-/// holds no data.
+/// By default: names that end in .nc, possibly followed by .tmp or .0001, except the lock.
 bool is_traced(const char* path) {
   static const char* const part = setting("NUNATAK_TRACE_FILES", "");
   if (part[0] != '\0') return std::strstr(path, part) != nullptr;
@@ -127,8 +126,7 @@ void record(const char* operation, int file, std::int64_t offset, std::int64_t b
   errno = error;
 }
 
-/// The next definition of a function, looked up at its first call, which may precede all
-/// constructors of this library.
+/// The next definition of a function, looked up at its first call, perhaps before any constructor.
 template <class F> struct Next {
   const char* name;
   std::atomic<F*> found{nullptr};
@@ -145,8 +143,7 @@ template <class F> struct Next {
 
 Next<off_t(int, off_t, int)> next_lseek{"lseek"};
 
-/// Make a call on a descriptor. `offset` maps its result to an offset; `moves`: the result is a
-/// number of bytes.
+/// Make a call on a descriptor. `offset` of its result; `moves`: the result is a number of bytes.
 template <class Call, class Offset>
 auto traced(const char* operation, int fd, bool moves, const Call& call, const Offset& offset) {
   const int file = file_of(fd);
