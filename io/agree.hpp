@@ -1,8 +1,7 @@
 // How ranks agree on an error.
 //
 // A rank that throws alone (rank 0 cannot create a file, a node has no space left) leaves the
-// others waiting forever in their next collective call. agree() makes it the same exception on all
-// ranks.
+// others waiting forever in their next collective call. agree() makes all ranks throw the same.
 #pragma once
 
 #include "io/error.hpp"

@@ -83,8 +83,7 @@ public:
                                  const std::vector<std::size_t>& count) const;
 
   /// The same for whole numbers. Integers that are not packed are returned as stored, without
-  /// regard to fill values and limits; others are ids (Packing::id), an Error if missing or not
-  /// whole.
+  /// fill values and limits; others are ids (Packing::id), an Error if missing or not whole.
   std::vector<std::int64_t> read_block_int(const std::string& variable,
                                            const std::vector<std::size_t>& start,
                                            const std::vector<std::size_t>& count) const;

@@ -87,12 +87,10 @@ std::string formats_with(unsigned features);
 
 /// The layout; "default" is auto if ranks of several nodes write run by run, else native.
 std::string layout_of(const Options& options, const Topology& topology);
-/// Opens the format in `options`, without a layout; rank 0 creates the file, following no link.
-/// Collective.
+/// Opens the format in `options`, without a layout. Rank 0 creates the file. Collective.
 OpenFunction open_anew;
 
-/// The format and layout in `options`, or an Error, with the reason. `comm` must outlive the
-/// result.
+/// The format and layout in `options`; Error, with the reason. `comm` must outlive the result.
 OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
 
 } // namespace nunatak::io

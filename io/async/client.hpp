@@ -45,8 +45,7 @@ public:
   Opened wait_for_open();
   /// The agreement drawn above. `mine`: error of this rank. Collective, without waiting.
   void agree_late(const KeptError& mine);
-  /// Wait until the servers have done everything. Collective; throws their errors; reports on rank
-  /// 0.
+  /// Wait until the servers have done everything. Collective; throws their errors. Rank 0: reports.
   std::vector<ServerReport> finish();
   /// Names of files that were committed since the last call, on rank 0.
   std::vector<std::string> take_committed() { return m_servers.take_committed(); }

@@ -71,8 +71,7 @@ std::string SyncFile::why_anew_of_manifest() const {
 }
 
 /// The first commit of a continued file, which drops later records. The line comes first (a file
-/// may hold more than its line counts, not less), without sums: those of earlier lines remain
-/// valid.
+/// may hold more than its line counts, not less), without sums: earlier lines have them.
 void SyncFile::keep_records() {
   if (!m_kept_size) return;
   together(Phase::fsync, [&] {

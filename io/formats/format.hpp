@@ -6,8 +6,7 @@
 // CONTRIBUTING.md shows a complete example.
 //
 // Every function is called by all ranks of the communicator, in the same order. A function may
-// throw on some ranks only after its own collective calls: the File lets the ranks agree on the
-// error.
+// throw on some ranks only after its own collective calls: the File then makes all ranks throw.
 #pragma once
 
 #include "io/durable/value_sums.hpp"
@@ -76,8 +75,7 @@ public:
   /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
   /// unknown. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
-  /// Offset of a variable (in the first record), after define(), if known. Local, same on all
-  /// ranks.
+  /// Offset of a variable (in the first record), after define(), if known; the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;

@@ -58,8 +58,7 @@ public:
   bool is_cut(std::size_t d) const { return m_axis[d] != uncut; }
 
   /// The part of variable v in the rectangle of each aggregator. A variable that lacks an axis of
-  /// the grid belongs to index 0 of that axis or, with `repeated`, to all of it (copies in each
-  /// file).
+  /// the grid belongs to index 0 of that axis or, with `repeated`, to all (a copy in each file).
   Boxes boxes(std::size_t v, bool repeated) const;
 
   /// The most aggregators, up to `aggregators`, with a cell each; 0 if no dimension is distributed.

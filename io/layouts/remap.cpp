@@ -103,8 +103,7 @@ private:
     return put.slab.box(m_schema.has_records(m_schema.variables[put.v]));
   }
 
-  /// The schedule for the puts of all ranks, and their `records`, unknown to ranks with empty
-  /// slabs.
+  /// The schedule for the puts of all ranks, and their `records`, which empty slabs do not have.
   const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts,
                               std::vector<std::int64_t>& records) {
     std::vector<std::size_t> variables;

@@ -25,8 +25,7 @@ using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending, in the
 /// order of boxes_of. Where boxes overlap, both aggregators receive the values. The inner format
-/// gets lasting slabs, the same number of each variable and record on every rank (empty ones
-/// included).
+/// gets lasting slabs (some empty), as many of each variable and record on every rank.
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
                                    BoxesOf boxes_of, std::unique_ptr<Format> inner);

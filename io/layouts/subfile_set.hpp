@@ -22,8 +22,7 @@ namespace nunatak::io {
 class SubfileSet {
 public:
   /// Collective: subfile n is read by rank n modulo the number of ranks. Error on every rank if a
-  /// subfile is missing or differs from the first in anything but its place, or if they overlap or
-  /// leave gaps.
+  /// subfile is missing or differs in anything but its place, or if they overlap or leave gaps.
   SubfileSet(MPI_Comm comm, const std::string& path);
 
   std::size_t size() const { return m_size; }

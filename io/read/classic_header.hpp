@@ -30,8 +30,7 @@ struct ClassicLayout {
   std::uint64_t size(std::uint64_t of_records) const;
 };
 
-/// nullopt without a classic magic number. Error if the header is cut off or contains impossible
-/// sizes.
+/// nullopt without a classic magic number. Error if the header is cut off or has impossible sizes.
 std::optional<ClassicLayout> read_classic_layout(const std::string& path);
 
 /// Counts the bytes of values that a library moves to make space for new definitions.

@@ -32,8 +32,7 @@ struct Packing {
 
   void unpack(std::vector<double>& values) const;
 
-  /// The whole number within half a quantum, else the number itself. A missing value is 0 if 0 is a
-  /// fill value.
+  /// The whole number within half a quantum, else the number; 0 if it is missing and 0 is a fill.
   double id(double number) const;
 
   /// How far a number may lie beyond a limit: half a quantum and rounding.
