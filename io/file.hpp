@@ -87,7 +87,7 @@ public:
   /// Make what has been put readable by other processes, in name.nc.tmp; not durable. A file that
   /// has been committed in place (see FileOptions) shows only the committed records, in name.nc.
   void sync();
-  /// Every value of every variable must have been put. The file is durable on return.
+  /// Every value of every variable must have been put. With transport sync durable on return.
   void close(std::int64_t step = -1);
 
   /// With FileOptions::continues: the file grows on in place. It has FileOptions::kept_records
@@ -117,7 +117,7 @@ protected:
   template <class F> void watched(Phase phase, const F& f) {
     m_watchdog.watch(m_path, phase_names[static_cast<std::size_t>(phase)], f);
   }
-  /// The same without agreement: no rank waits for another.
+  /// Like together() without agreement: no rank waits for another.
   template <class F> void timed(Phase phase, const F& f);
   const KeptError& error() const { return m_error; }
   void add(const Statistics& step);

@@ -46,7 +46,7 @@ public:
   std::unique_ptr<File> open(const std::string& path, const Schema& schema,
                              FileOptions file_options = {});
 
-  /// All closed files are durable on return. Collective; throws errors of the servers.
+  /// Waits until all closed files are durable (async). Collective; throws errors of the servers.
   void finish();
   /// async: names of the files committed since the last call, on rank 0.
   std::vector<std::string> take_committed();

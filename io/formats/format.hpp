@@ -91,7 +91,8 @@ public:
   virtual void count_records() {} ///< local, rank 0 only
   /// After define(), for a format that grows in place: continue the file `path` behind its first
   /// `records` records, if its header agrees except in the attribute `history` and the number of
-  /// records. count_records() writes both, flush_values() cuts off what lies behind. Collective.
+  /// records. Nothing is written here: count_records() writes both, flush_values() cuts off what
+  /// lies behind. Collective.
   struct Reopened {
     std::string why_not;    ///< "" on success; else nothing has changed
     std::uint64_t size = 0; ///< of the file with that many records

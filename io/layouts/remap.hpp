@@ -1,4 +1,4 @@
-// Base of the layouts: a Format that moves values to the ranks that write them, where another
+// Layouts: a Format that moves values to the ranks that write them, where another
 // Format writes them.
 //
 //   File -> Remap   put(): copies
