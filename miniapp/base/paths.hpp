@@ -18,7 +18,7 @@ enum class FileUse {
 struct NamedFile {
   std::string option, path;
   FileUse use = FileUse::text;
-  /// an option that may name the same file, because that file is read before this one is written
+  /// An option that may name the same file, because that file is read before this one is written
   std::string may_replace = "";
 };
 

@@ -131,7 +131,7 @@ double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i,
     }
     const Fault found = fault_of(v, info);
     if (found != n_faults) fault = found;
-    if (thickness && v == 0.0) return; // thickness is averaged over ice
+    if (thickness && v == 0.0) return; // thickness is averaged over ice only
     sum += weight * v;
     weights += weight;
   });
