@@ -23,7 +23,6 @@ std::string command_line(MPI_Comm comm, int argc, char** argv) {
   return words;
 }
 
-/// Returns the exit status.
 int run(const Session& session, Options& options, const std::string& command) {
   // 1. timers for all that follows
   const Log log(session.rank(), options.verbose);
@@ -41,7 +40,7 @@ int run(const Session& session, Options& options, const std::string& command) {
   init.reset();
   log.line(describe(model.grid()));
 
-  // 4. time steps: diagnose flow and melt, write what is due, choose the step, advance, write
+  // 4. time steps: diagnose flow and melt, write what is due, choose and take the step, write
   // scalars
   const auto fields = [&] { return model.fields(); };
   const auto diagnose_and_write = [&] {

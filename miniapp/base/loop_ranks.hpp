@@ -11,8 +11,8 @@
 
 namespace nunatak {
 
-/// True if MPI accepts pointers to the memory of this execution space. `wanted`: on, off, or auto
-/// (what MPI reports; always true on a CPU).
+/// True if MPI accepts this memory. `wanted`: on, off, or auto (as MPI reports; always true on a
+/// CPU).
 bool sends_from_loops(const std::string& wanted);
 
 class LoopRanks final : public MpiRanks {

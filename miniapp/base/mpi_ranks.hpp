@@ -9,8 +9,7 @@ namespace nunatak {
 
 class MpiRanks : public Ranks {
 public:
-  /// Cost of this process's ghost exchanges, a part of traffic(). Time includes waiting for
-  /// stragglers.
+  /// Cost of this process's ghost exchanges, including waits for stragglers; a part of traffic().
   struct Halo {
     std::int64_t exchanges = 0, messages = 0, bytes = 0;
     double seconds = 0.0;
@@ -36,8 +35,7 @@ public:
                 std::vector<std::vector<Packet>>& in) override;
   std::unique_ptr<Group> group(std::vector<int> members) override;
 
-  /// Update for the one local rank: `update_ghosts({H, b, mask})`; types may be mixed, and one
-  /// message goes to each neighbour.
+  /// Update for the one local rank, with mixed types and one message per neighbour.
   using Ranks::update_ghosts;
   void update_ghosts(const std::vector<Ghosted>& arrays) {
     update_ghosts(std::vector<std::vector<Ghosted>>{arrays});

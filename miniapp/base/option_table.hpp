@@ -57,13 +57,12 @@ public:
   OptionTable(std::string title, std::string example)
       : m_title(std::move(title)), m_example(std::move(example)) {}
 
-  /// Begins a section: options that are added from now on are listed under this title.
   void section(const std::string& title) { m_sections.push_back({title, {}}); }
   void add(Option option);
 
-  /// Reads the command line. -help prints the table (rank 0) and makes the result false: the
-  /// program should end. `words` collects positional arguments; without it they are errors. Throws
-  /// Error naming the option, the expected and the found value.
+  /// Reads the command line. False after -help, which rank 0 prints. `words` collects positional
+  /// arguments; without it they are errors. Throws Error naming the option, expected and found
+  /// value.
   [[nodiscard]] bool read(int argc, const char* const* argv,
                           std::vector<std::string>* words = nullptr);
 
@@ -101,9 +100,8 @@ bool is_option(const std::string& word);
 /// The error text for an argument that is neither an option nor the value of one.
 std::string no_option(const std::string& word);
 
-/// The value of an option that is needed before a table is filled; "" if it is not given. Used for
-/// -io_transport, because output servers never fill the model's table. io/async/client.cpp checks
-/// that the table agrees.
+/// The value of an option before a table is filled; "" if absent. For -io_transport, because output
+/// servers fill no table. io/async/client.cpp checks that the table agrees.
 std::string value_on_command_line(int argc, const char* const* argv, const std::string& name);
 
 } // namespace nunatak

@@ -23,14 +23,14 @@ struct NamedFile {
 };
 
 /// Throws Error, naming options and files, if two of them are the same file or one belongs to the
-/// output of another, also through links and relative paths. Files are compared by device and
-/// inode, new ones by the device and inode of their folder and by name. Names that io reserves are
-/// refused; empty paths are ignored. Not collective: rank 0 calls it.
+/// output of another, also through links and relative paths, or if io reserves a name. Compares
+/// device and inode; new files by folder and name. Ignores empty paths. Not collective: rank 0
+/// calls it.
 void check_files(const std::vector<NamedFile>& files);
 
 /// Throws Error, naming option and file, if `path` cannot be created: no such folder, no
-/// permission, or it is a folder. Call it before the run. Nothing is created; an empty path is
-/// accepted. Not collective: rank 0 calls it.
+/// permission, or a folder. Creates nothing; accepts an empty path. Not collective: rank 0 calls
+/// it.
 void require_writable(const std::string& option, const std::string& path);
 
 } // namespace nunatak

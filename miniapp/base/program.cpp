@@ -16,9 +16,8 @@ namespace {
 
 constexpr double longest_unwinding = 6.0; // s; longer than the 5 s that a client grants its ring
 
-/// Reports an error that may be on this rank only, then aborts. If all ranks failed alike, rank 0
-/// aborts first and the message appears once. The message is one write, because mpiexec
-/// interleaves.
+/// For an error that may be on this rank only. If all ranks fail alike, rank 0 aborts first and the
+/// message appears once. One write per message, because mpiexec interleaves output.
 [[noreturn]] void end_all(const World& world, const std::string& program, const char* what) {
   if (world.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
   std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " + what + "\n"

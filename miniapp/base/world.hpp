@@ -13,8 +13,8 @@ class ScopeGuard;
 
 namespace nunatak {
 
-/// All processes that compute: MPI_COMM_WORLD without the output servers. Functions other than
-/// rank() and size() are collective.
+/// The compute processes: MPI_COMM_WORLD without output servers. All but rank() and size() is
+/// collective.
 class World {
 public:
   int rank() const;
@@ -30,15 +30,14 @@ public:
       if (rank() == 0) f();
     });
   }
-  /// One patch of the grid per process.
   std::unique_ptr<Ranks> ranks(const Decomposition& decomposition) const;
   /// Barrier with a timeout (s): true if every process arrives in time.
   bool all_come(double seconds) const;
   [[noreturn]] void abort() const; ///< ends all processes, servers included
 };
 
-/// The lifetime of MPI (if the program has it) and the division into compute processes and output
-/// servers: with -io_transport async:S S processes write. They start no other library.
+/// The lifetime of MPI and the division into compute processes and output servers, which start no
+/// other library: with -io_transport async:S there are S servers.
 class Processes {
 public:
   Processes(int argc, char** argv);

@@ -1,6 +1,5 @@
-// Model time, the length of the next step, and early ends: at the limit -run_wall or on a signal of
-// the batch system the current step is completed, the state is written, all files are closed, and
-// the program exits with a status of its own.
+// Model time, the length of the next step, and early ends: at -run_wall or on a signal of the batch
+// system the step is completed, the state written, and the program exits with a status of its own.
 //
 //   remember_signals();                       // from now on they do not kill the program
 //   EarlyEnd early(rank, options.run_wall);
@@ -25,9 +24,9 @@ namespace nunatak {
 
 class Clock {
 public:
-  /// `start`: initial model time, s. Without -run_years, -run_until and -run_steps time does not
-  /// advance: all diagnostics of the initial state are computed and written. Throws Error if
-  /// -run_until is in the past.
+  /// `start`: initial model time, s. Without -run_years, -run_until and -run_steps time stands
+  /// still and the initial state is diagnosed and written. Throws Error if -run_until is in the
+  /// past.
   Clock(const Options& options, double start)
       : m_start(start), m_end(end_of_run(options, start)),
         m_zero_length(m_end == HUGE_VAL && options.run_steps == 0),
@@ -49,8 +48,7 @@ public:
   bool zero_length() const { return m_zero_length; }
   bool finished() const { return m_steps >= m_max_steps || (!m_zero_length && m_time >= m_end); }
 
-  /// The longest next step (s) that does not pass the end of the run or `next_stop`. If two steps
-  /// reach it, both get the same length.
+  /// The longest next step (s) up to the end or `next_stop`; if two steps reach it, they are equal.
   double longest_step(double wanted, double next_stop = HUGE_VAL) const {
     if (m_zero_length) return 0.0;
     const double left = std::fmin(m_end, next_stop) - m_time;
@@ -98,10 +96,9 @@ public:
   /// `limit`: seconds since program start, 0 for none. Step times are measured from here on.
   EarlyEnd(int rank, double limit);
 
-  /// At the end of a step: this rank's request, larger if more urgent, 0 for none. Signals count on
-  /// any rank. Rank 0 checks the limit: it requests the end if the time left is less than two of
-  /// the longest steps so far (one more, and the final diagnosis), the longest output so far
-  /// (`longest_output`, s) and a hundredth of the limit.
+  /// This rank's request at the end of a step: larger if more urgent, 0 for none. Signals count on
+  /// any rank. Rank 0 requests the end if the time left is less than two of the longest steps (one
+  /// more, and the final diagnosis), `longest_output` (s) and a hundredth of the limit.
   double wish(double longest_output);
   /// Takes the largest wish of all ranks.
   void agree(double wish) { m_reason = static_cast<int>(wish); }
@@ -109,8 +106,8 @@ public:
   explicit operator bool() const { return m_reason != 0; }
   std::string reason() const; ///< "SIGTERM", "SIGUSR1", "the limit -run_wall", ""
 
-  /// Reports on standard error (rank 0) that the run ended at `where` and can be continued from the
-  /// file `state`. Returns the exit status: ended_early, or 1 if `state` is empty.
+  /// Prints on standard error (rank 0) that the run ended at `where` and continues from the file
+  /// `state`. Returns the exit status: ended_early, or 1 if `state` is empty.
   int tell(const std::string& where, const std::string& state) const;
 
 private:

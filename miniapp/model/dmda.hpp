@@ -1,11 +1,9 @@
-// The grid as a PETSc DMDA with a box stencil of width 1, and Vecs over its cells. DMDACreate2d
-// chooses the patches.
+// The grid as a PETSc DMDA with a box stencil of width 1. DMDACreate2d chooses the patches.
 //
-// Boundaries are DM_BOUNDARY_GHOSTED, or DM_BOUNDARY_PERIODIC on periodic grids, so that a local
-// Vec has (ym + 2) x (xm + 2) cells: shape and order of a field with ghosts
-// (kernels/grid/array.hpp). PETSc does not set ghosts beyond an edge of the domain;
-// Ranks::update_ghosts copies the nearest owned cell into them. petsc/dmda_ranks.cpp wraps fields
-// in Vecs for PETSc's scatters.
+// Boundaries are DM_BOUNDARY_GHOSTED, or DM_BOUNDARY_PERIODIC, so that a local Vec has (ym + 2) x
+// (xm + 2) cells: shape and order of a field with ghosts (kernels/grid/array.hpp). PETSc does not
+// set ghosts beyond an edge of the domain; Ranks::update_ghosts copies the nearest owned cell into
+// them. petsc/dmda_ranks.cpp wraps fields in Vecs for PETSc's scatters.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -28,13 +26,12 @@ struct DmdaShape {
 
 class Dmda {
 public:
-  /// PETSc options apply (-da_processors_x, -da_grid_x, -da_refine, -dm_view, ...), so that cells
-  /// and patches may differ from `shape`. Collective. Throws Error or std::invalid_argument if the
-  /// grid cannot be decomposed.
+  /// PETSc options apply (-da_processors_x, -da_grid_x, -da_refine, -dm_view, ...) and may change
+  /// cells and patches. Collective. Throws Error or std::invalid_argument for an impossible
+  /// decomposition.
   Dmda(MPI_Comm comm, const DmdaShape& shape);
 
-  /// The DMDA with `dof` values per cell. Further ones have the same cells and patches
-  /// (DMDACreateCompatibleDMDA) and are created on first use. Collective.
+  /// The DMDA with `dof` values per cell: DMDACreateCompatibleDMDA on first use. Collective.
   DM dm(int dof = 1);
 
   /// Cells and patches of the DMDA: DMDAGetOwnershipRanges, DMDAGetNeighbors.

@@ -1,9 +1,9 @@
-// A field as output sees it: an array, its name in files, and the position of a rank's owned cells
-// in both. The label of the View is for profilers only.
+// A field as output sees it: an array, its name in files, and the position of the owned cells in
+// both.
 //
 // Arrays are (j, i) or (j, i, k) with one ring of ghosts. Files are (y, x), and (y, x, z) or (z, y,
-// x) by -io_order: the order of memory, or the order that most tools expect. The formats reorder
-// values while they copy.
+// x) by -io_order: memory order, or the order that most tools expect. Formats reorder while
+// copying.
 #pragma once
 
 #include "io/writer.hpp"

@@ -10,7 +10,6 @@
 
 namespace nunatak {
 
-/// Points along one direction of a regular grid.
 struct Axis {
   double first = 0.0, spacing = 1.0; ///< m
   int points = 1;
@@ -35,13 +34,12 @@ struct Grid {
   double y(int j) const { return y0 + j * dy; }
 };
 
-/// A grid without levels over two axes in px x py patches (0: PETSc chooses). If PETSc's options
-/// change the number of points (-da_grid_x, -da_refine), the extent stays. Collective. Throws as
-/// Dmda does, and Error for an unused option that starts with da_ or dm_.
+/// A grid without levels over two axes in px x py patches (0: PETSc chooses). If PETSc options
+/// (-da_grid_x, -da_refine) change the points, the extent stays. Collective. Throws as Dmda, and
+/// Error for unused options with prefix da_ or dm_.
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px = 0, int py = 0);
 
-/// The same grid with another decomposition. Collective. Throws Error if PETSc's options change the
-/// number of points again.
+/// The same grid with another decomposition. Collective. Throws Error if PETSc changes the points.
 Grid recut(MPI_Comm comm, const Grid& grid, const Decomposition& decomposition);
 
 /// The axis requested by -grid_M* (points > 0) or -grid_dx (spacing > 0) over the extent of

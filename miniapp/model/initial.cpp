@@ -124,8 +124,8 @@ void set_constants(const Options& options, Forcing& forcing) {
   Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
 }
 
-/// Climate for an input without one: temperature falls linearly with elevation, and accumulation
-/// with temperature (saturation vapour pressure about halves every 10 K). Owned cells and ghosts.
+/// Temperature falls linearly with elevation, and accumulation with temperature (saturation vapour
+/// pressure about halves every 10 K). Owned cells and ghosts.
 void set_climate(const Options& options, const Patch& patch, const State& state, Forcing& forcing,
                  bool temperature, bool balance) {
   const double T_0 = options.ice_surface_temp, lapse = options.ice_surface_lapse_rate / 1000.0;

@@ -1,4 +1,4 @@
-// The initial state: read from a NetCDF file (-i, see input.hpp) or generated (-init, see
+// The initial state: a NetCDF file (-i, input.hpp) or generated (-init,
 // kernels/cases/synthetic.hpp).
 #pragma once
 
@@ -22,12 +22,10 @@ public:
   /// Opens the input and replaces "auto" in `options` by defaults for this start. Collective.
   InitialState(Options& options, MPI_Comm comm, const Log& log);
 
-  /// The horizontal grid of the input or generator, changed by -grid_*. read() adds the levels.
-  /// Collective.
+  /// The horizontal grid of the input or generator, changed by -grid_*; no levels yet. Collective.
   Grid horizontal_grid(MPI_Comm comm) const;
 
-  /// Reads state and forcing with ghosts and sets the levels of `grid`. Collective. Throws Error,
-  /// see input.hpp.
+  /// Reads state and forcing with ghosts, sets the levels of `grid`. Collective. Errors: input.hpp.
   void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
   double time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; } ///< s

@@ -25,8 +25,7 @@ bool is_speed(const std::string& units) {
   }
 }
 
-/// The mapping of x in a grid_mapping: "name", or (CF-1.7) "name: x y other: lat lon". "":
-/// "mapping".
+/// The mapping of x in "name" or (CF-1.7) "name: x y other: lat lon"; the default is "mapping".
 std::string mapping_of_x(const std::string& grid_mapping) {
   if (grid_mapping.find(':') == std::string::npos)
     return grid_mapping.empty() ? "mapping" : grid_mapping;

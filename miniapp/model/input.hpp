@@ -1,13 +1,12 @@
-// Reads the initial state and the forcing from a NetCDF file onto the grid of the run; every rank
-// reads its own block.
+// Reads the initial state and the forcing from a NetCDF file, every rank its own block.
 //
 // The file has coordinates x and y (equally spaced, in any unit of length), variables of shape (y,
 // x) or (time, y, x), and `temp` of shape (..., y, x, z). The last record is read; if a variable of
-// climate or ocean has another number of records than thk, the mean of its records is used.
+// climate or ocean has another number of records than thk, their mean is used.
 //
-// If the grid differs from the file's, fields are interpolated bilinearly, basins by the nearest
-// point. The ice extent is that of the nearest point, and thickness is averaged over icy points
-// only, so that margins are not thinned. On the file's own grid values are copied bit for bit.
+// On another grid fields are interpolated bilinearly, basins by the nearest point. The ice extent
+// is that of the nearest point, and thickness is averaged over icy points only, so that margins are
+// not thinned. On the file's own grid values are copied bit for bit.
 #pragma once
 
 #include "io/reader.hpp"
@@ -21,8 +20,8 @@ namespace nunatak {
 
 class Input {
 public:
-  /// Collective. Throws Error (io::Error) if the file cannot be read; if it lacks thk, topg, a
-  /// coordinate or a variable of its model_state_variables; or if x or y is not regular.
+  /// Collective. Throws Error (io::Error) if the file cannot be read; lacks thk, topg, a coordinate
+  /// or a variable of its model_state_variables; or if x or y is not regular.
   Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options = {});
 
   /// Which ranks read, and the cost so far. Collective.
@@ -36,23 +35,21 @@ public:
   /// Levels and time of a file that nunatak wrote; empty otherwise.
   std::vector<double> levels() const; ///< m, from 0 upwards
   std::optional<double> time() const; ///< s
-  /// The value that the run which wrote the file chose for an option with "auto"; nullopt for other
-  /// files.
+  /// The writing run's choice for an option with "auto"; nullopt for other files.
   std::optional<std::string> choice(const std::string& option) const {
     return m_reader.text("", "option_" + option);
   }
 
-  /// Reads thk, topg and the other variables of the file; absent ones keep their value in Forcing.
-  /// `options` define which fields are used. Collective. Throws Error naming file and variable:
-  /// wrong dimensions or units, NaN, negative thickness.
+  /// Reads thk, topg and the other variables that `options` use; absent ones keep their value in
+  /// Forcing. Collective. Throws Error naming file and variable: wrong dimensions or units, NaN,
+  /// negative thickness.
   void read(const Options& options, const Grid& grid, MpiRanks& ranks, State& state,
             Forcing& forcing) const;
 
-  /// Reads thk only.
   void read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<double>& thk) const;
 
   bool has_temperature() const { return gives("temp"); }
-  /// Reads the temperature onto the levels of the grid (linear in z). Collective.
+  /// Linear in z onto the levels of the grid. Collective.
   void read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const;
 
   /// True if the file has the variable and it is not a diagnostic of the run that wrote it.

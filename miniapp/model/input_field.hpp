@@ -1,5 +1,5 @@
-// From a variable of an input file to a field of the run: checks of coordinates and values, the
-// block of the file that covers a patch, interpolation. Neighbour: input.hpp, which uses it.
+// From a variable of an input file to a field: checks, the block of a patch, interpolation. Used by
+// input.hpp.
 #pragma once
 
 #include "io/reader.hpp"
@@ -39,8 +39,8 @@ struct Place {
   double weight;
 };
 
-/// The block of a file that covers a patch, in file order, and the position of every point of the
-/// patch in it. The file's points are on the axes x and y; `flip_x`: its x decreases.
+/// The block of a file that covers a patch, in file order, and the position of the patch's points
+/// in it. x and y are the file's axes; `flip_x`: its x decreases.
 struct FileBlock {
   FileBlock(const Axis& axis_x, const Axis& axis_y, bool flip_x, bool flip_y, const Grid& grid,
             const Patch& patch);
@@ -67,7 +67,6 @@ struct FileBlock {
   bool flip_rows, flip_columns;
 };
 
-/// Kinds of invalid values.
 enum Fault : std::size_t { not_a_number, negative, out_of_range, n_faults };
 
 /// Counts the points with each fault and keeps one of these points.
@@ -83,14 +82,12 @@ private:
                             m_where = std::vector<std::int64_t>(n_faults, -1);
 };
 
-/// The value at the point (j, i) from the `values` around it, in the order of the block; NaN if
-/// none is valid. `ice`: thickness at these points if info.of_ice. `fault` is set if one is
-/// invalid.
+/// The value at (j, i) from the `values` around it, in the order of the block; NaN if none is
+/// valid. `ice`: thickness at these points if info.of_ice. `fault` is set if one is invalid.
 double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i,
                    const std::vector<double>& values, const std::vector<double>& ice, Fault& fault);
 
-/// Replaces NaN in owned cells by the mean of the numbers up to `largest` (0 without any). One
-/// reduction.
+/// Replaces NaN in owned cells by the mean of values up to `largest` (0 if none). One reduction.
 void fill_with_mean(MpiRanks& ranks, const SharedArray2<double>& field, double largest);
 
 /// The value of a column at a height (m): linear between the heights z, constant above the highest.

@@ -8,9 +8,8 @@ namespace nunatak {
 
 namespace {
 
-/// Messages, bytes and collectives of the model, without those of PETSc and MPI-IO, summed over
-/// ranks. "halo": those of the ghost exchanges with any -halo, and the slowest rank's time.
-/// Collective.
+/// Messages, bytes and collectives without those of PETSc and MPI-IO, summed over ranks. "halo":
+/// ghost exchanges with any -halo, with the slowest rank's time. Collective.
 nlohmann::json traffic_report(const MpiRanks& ranks) {
   const Traffic& t = ranks.traffic_of_all();
   const MpiRanks::Halo& halo = ranks.halo();

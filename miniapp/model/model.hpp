@@ -28,20 +28,18 @@ namespace nunatak {
 
 class Model {
 public:
-  /// Reads or generates state and forcing and replaces "auto" in `options`. `timers` and `log` must
-  /// outlive the model. Throws Error, see input.hpp.
+  /// Replaces "auto" in `options`. `timers` and `log` must outlive the model. Errors: input.hpp.
   Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log);
 
-  /// Computes the sub-shelf melt and the flow of the present state. `time` (s) labels the solves in
-  /// the report. Of the state only the sliding velocity changes. Throws SsaError if the solver
-  /// fails.
+  /// Computes sub-shelf melt and flow of the present state at `time` (s, for the report). Of the
+  /// state only the sliding velocity changes. Throws SsaError if the solver fails.
   void diagnose(double time);
 
   /// The longest stable step for the flow of the last diagnose(), and its limiting criterion.
   TimeStep stable_step() const { return m_hybrid->stable_step(); }
 
-  /// Advances temperature, then thickness, surface and mask by `dt` seconds (0: those of
-  /// the present state), ghosts included, with the flow and melt of the last diagnose().
+  /// Advances temperature, then thickness, surface and mask by `dt` seconds (0: of the present
+  /// state), ghosts included, with flow and melt of the last diagnose().
   void advance(double dt) { m_hybrid->advance(dt); }
 
   const Grid& grid() const { return m_grid; }

@@ -5,8 +5,8 @@
 //   old.copy(*file, patch);
 //   ... // then the records of the run
 //
-// The records up to the start of the run become the beginning of a new file, in any format and on
-// any number of ranks. The old file stays unchanged until one rename replaces it.
+// The records up to the start of the run begin a new file, in any format and on any number of
+// ranks. The old file stays unchanged until one rename replaces it.
 #pragma once
 
 #include "io/reader.hpp"
@@ -19,14 +19,13 @@ namespace nunatak {
 
 class OldSeries {
 public:
-  /// True if the file exists, complete or as subfiles. Throws Error if only path.tmp exists: the
-  /// first run was killed before it committed the series. Collective.
+  /// True if the file exists, complete or as subfiles. Throws Error if only path.tmp exists: a run
+  /// was killed before it committed. Collective.
   static bool exists(const std::string& path, MPI_Comm comm);
 
-  /// `start`: start of the run; `longest_gap`: largest interval between records of one series; both
-  /// in days. Collective. Throws Error if the file cannot be read, differs from `schema` and `grid`
-  /// in variables, dimensions, units or coordinates, begins after the start, or ends too early
-  /// before it.
+  /// `start`: start of the run; `longest_gap`: between records of one series; in days. Collective.
+  /// Throws Error if the file cannot be read, differs from `schema` and `grid` in variables,
+  /// dimensions, units or coordinates, begins after the start, or ends too early before it.
   OldSeries(const std::string& path, const io::Schema& schema, const Grid& grid, double start,
             double longest_gap, MPI_Comm comm, io::ReadOptions read_options);
 
@@ -35,12 +34,10 @@ public:
   std::size_t later() const { return m_times.size() - m_kept; }
   /// Time of the last kept record, days.
   double last() const { return m_kept == 0 ? -HUGE_VAL : m_times[m_kept - 1]; }
-  /// Title of the first run.
   std::string title() const { return m_reader.text("", "title").value_or(""); }
   std::string history() const { return m_reader.text("", "history").value_or(""); }
 
-  /// Copies all variables, with the first records() records, into a file of the same schema.
-  /// Collective.
+  /// Copies all variables, with the first records() records, to a file of this schema. Collective.
   void copy(io::File& file, const Patch& patch) const;
 
 private:

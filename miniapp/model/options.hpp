@@ -1,5 +1,5 @@
-// The options of nunatak: one struct of values, one table that names them (options.cpp). Parameters
-// of a part of the step are members of `hybrid`; only their row in the table is added here.
+// The options of nunatak: a struct of values, and a table that names them (options.cpp). Parameters
+// of a part of the step are members of `hybrid` and need only a row in the table.
 //
 // Options come from the command line, a file (options_file.hpp) or PETSC_OPTIONS. Numbers with a
 // unit may be given in any convertible unit ("-grid_dx 16km"). Other options with the prefix ssa_
@@ -89,8 +89,8 @@ struct Options {
 /// Rows for all options, bound to `options`, which must outlive the table.
 void add_model_options(OptionTable& table, Options& options);
 
-/// Sets `options` and the other rows of the table from user input, and checks each value and their
-/// combination. False after -help, which is printed. Throws Error.
+/// Sets `options` and other rows, and checks them. False after -help, which is printed. Throws
+/// Error.
 bool read_options(Session& session, OptionTable& table, Options& options);
 
 /// All options with their values, for the report.

@@ -1,5 +1,5 @@
-// An options file: YAML (.yaml or .yml, read by libyaml), or lines of `-option value` read by
-// PETSc.
+// An options file: YAML (.yaml, .yml; read by libyaml), or lines of `-option value` (read by
+// PETSc).
 //
 //   init: marine     -init marine         Nesting stands for the underscore of a name. A list is a
 //   grid:            -grid_dx 16km        value with commas. A YAML option that is repeated (in
@@ -19,8 +19,8 @@ struct FileOption {
   std::string place; ///< "'run.yaml', line 3"; PETSc's format has no line
 };
 
-/// Rank 0 reads and broadcasts. Collective. Throws Error on all ranks, naming the file and, in
-/// YAML, the line: not a regular file, not text, not YAML, no options.
+/// Rank 0 reads. Collective. Throws Error on all ranks, naming the file and, in YAML, the line: not
+/// a regular file, not text, not YAML, no options.
 std::vector<FileOption> read_options_file(MPI_Comm comm, const std::string& path);
 
 } // namespace nunatak

@@ -39,8 +39,7 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-/// The history attribute padded with blanks to a multiple of 4 KiB, so that it can grow. See
-/// docs/files.md.
+/// The history attribute, padded to a multiple of 4 KiB so that it can grow. See docs/files.md.
 std::string with_room(std::string lines) {
   constexpr std::size_t room = 4096;
   lines.resize((lines.size() / room + 1) * room, ' ');
@@ -141,8 +140,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   return series;
 }
 
-/// True if a record at this time (days) is to be written. The first one of a restart may exist
-/// already.
+/// True if a record at this time (days) is to be written; a restart may find its first one there.
 bool Output::begin_record(Series& series, double time) const {
   if (!series.file || time <= series.last + same_time) return false;
   series.last = time;

@@ -1,7 +1,6 @@
-// The files of a run, in four classes: time series (scalars at every step), spatial (selected maps
-// at intervals), snapshots (restart files at intervals), and the result (final state and all
-// diagnostics, also a restart file). Options -io_... choose how they are written: see
-// io/options.hpp.
+// The files of a run: time series (scalars at every step), spatial (selected maps at intervals),
+// snapshots (restart files at intervals), and the result (final state and all diagnostics, also a
+// restart file). Options -io_... choose how they are written: see io/options.hpp.
 #pragma once
 
 #include "io/writer.hpp"
@@ -22,44 +21,40 @@ namespace nunatak {
 
 class Output {
 public:
-  /// Opens spatial file and time series (of `scalars`). A restart continues its series
-  /// (old_series.hpp). Collective. Throws Error naming option and file if a folder is not writable,
-  /// a spatial variable is unknown, or a series cannot be continued. References must outlive this
-  /// object.
+  /// Opens spatial file and time series; a restart continues its series (old_series.hpp).
+  /// Collective. Throws Error naming option and file: folder not writable, unknown spatial
+  /// variable, a series that cannot be continued. References must outlive this object.
   Output(const Options& options, Model& model, const std::vector<Scalar>& scalars,
          std::string history, Timers& timers, const Log& log);
 
   /// Restart fields and diagnostics of the present state; called only if a write is due.
   using Fields = std::function<FieldList()>;
 
-  /// Writes the maps and snapshots due at the time of `clock`. Collective. Throws Error naming file
-  /// and variable if a spatial variable, or one that a restart needs, is not among the fields.
+  /// Writes maps and snapshots due at the time of `clock`. Collective. Throws Error naming file and
+  /// variable if a spatial variable, or one that a restart needs, is not among the fields.
   void write_due(const Clock& clock, const Fields& fields);
   /// The next time (s) after `time` at which write_due() writes.
   double next_due(double time) const;
 
-  /// Appends a record to the time series for the last step of `clock`; the scalars are always the
-  /// same ones. Collective.
+  /// Appends a record for the last step of `clock`; always the same scalars. Collective.
   void write_scalars(const Clock& clock, const std::vector<Scalar>& scalars);
 
-  /// Writes the state whose stress balance failed, for inspection (-ssa_failed_file). Collective. A
-  /// write error is logged, not thrown.
+  /// Writes the state of a failed stress balance (-ssa_failed_file); only logs write errors.
+  /// Collective.
   void write_failed(const Clock& clock, const FieldList& fields);
 
-  /// Writes the result and closes all files, which are durable on return. Without -o a run that
-  /// ends early writes a snapshot. Returns the file to continue from, "" for none. Collective.
-  /// Throws as write_due().
+  /// Writes the result and closes all files, durably. Without -o a run that ends early writes a
+  /// snapshot. Returns the file to continue from, or "". Collective. Throws as write_due().
   std::string finish(const Clock& clock, const Fields& fields);
 
   /// Seconds of the longest write of a state so far.
   double longest_write() const { return m_longest_write; }
 
-  /// Seconds, bytes and operations per phase, and the io options. Logs a warning if output, with
-  /// waiting between its phases, exceeded -io_budget. Collective.
+  /// Seconds, bytes and operations per phase, and the io options. Logs a warning if output,
+  /// including waits between its phases, exceeded -io_budget. Collective.
   nlohmann::json report() const;
 
 private:
-  /// A file with records along time.
   struct Series {
     std::unique_ptr<io::File> file;
     std::size_t records = 0;

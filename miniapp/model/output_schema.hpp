@@ -17,8 +17,7 @@ constexpr double fill_value = -2e9;
 /// Days of the files' 365-day calendar; a model year is one year of that calendar.
 double calendar_days(double model_seconds);
 
-/// A file of maps: dimensions time (unlimited), y, x, and z if a variable needs it. `levels_first`:
-/// (z, y, x) instead of (y, x, z).
+/// A file of maps: dimensions time (unlimited), y, x, and z if needed; z first if `levels_first`.
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables,
                       const std::string& title, const std::string& history, bool levels_first);
 
@@ -35,7 +34,6 @@ private:
   std::vector<double> m_lat, m_lon; ///< of the patch; computed for the first file and kept
 };
 
-/// One scalar of the time series.
 struct Scalar {
   const char* name;
   const char* units;

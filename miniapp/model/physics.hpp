@@ -1,5 +1,4 @@
-// The parts of a step as configured by the options (kernels/step/hybrid.hpp), their state and
-// diagnostics by name, and their reports.
+// The parts of a step from the options (kernels/step/hybrid.hpp), their fields by name and reports.
 #pragma once
 
 #include "kernels/step/hybrid.hpp"
@@ -17,8 +16,7 @@ HybridOptions hybrid_options(const Options& options);
 /// The fields of a restart file, each marked as such: the state and the given forcing.
 FieldList restart_fields(const State& state, const Forcing& forcing);
 
-/// Diagnostics of the last diagnose() of local rank 0, with PICO's if it runs. Owns the arrays of
-/// speeds and residuals.
+/// Diagnostics of the last diagnose() of local rank 0, with PICO's if it runs.
 class Diagnostics {
 public:
   explicit Diagnostics(const Patch& patch);

@@ -19,8 +19,7 @@ namespace nunatak {
 
 namespace {
 
-/// The files that PETSc reads by default: .petscrc of the home folder, .petscrc and petscrc of the
-/// working folder; existing ones only.
+/// The files that PETSc reads by default, if they exist: ~/.petscrc, .petscrc and petscrc.
 std::vector<std::string> files_of_petsc() {
   std::vector<std::string> files;
   std::error_code none;
@@ -52,8 +51,8 @@ bool starts_with(const std::string& name, const std::vector<std::string>& prefix
                      [&](const std::string& p) { return name.compare(0, p.size(), p) == 0; });
 }
 
-/// True for options that PETSc uses later: the solver's, the DMDA's, those read at PetscFinalize. A
-/// name similar to one of the model's ssa_ options is refused now, not after a solve.
+/// True for options that PETSc uses later: the solver's, the DMDA's, those read at PetscFinalize.
+/// Names similar to the model's ssa_ options are refused now, not after a solve.
 bool belongs_to_petsc(const std::string& name, const OptionTable& table) {
   if (starts_with(name, {"ssa_snes_", "ssa_ksp_", "ssa_pc_", "ssa_mat_", "ssa_mg_", "ssa_sub_",
                          "ssa_da_", "ssa_dm_", "da_", "dm_"}))

@@ -13,8 +13,7 @@ namespace nunatak {
 
 class Session {
 public:
-  /// Starts Kokkos, then PETSc, on compute ranks, after MPI. PETSc gets the command line without
-  /// `-help` and `-options_file`.
+  /// Starts Kokkos, then PETSc, after MPI. PETSc does not get `-help` and `-options_file`.
   Session(int argc, char** argv);
   ~Session();
   Session(const Session&) = delete;
@@ -25,8 +24,8 @@ public:
   int size() const { return m_size; }
 
   /// Sets the table from PETSC_OPTIONS, options files and the command line; later ones override.
-  /// False after -help, which rank 0 has printed. Throws Error on all ranks: an unreadable file, an
-  /// argument without an option, a refused value, an option unknown to table and PETSc. Collective.
+  /// False after -help, which rank 0 prints. Throws Error on all ranks: unreadable file, argument
+  /// without option, refused value, option unknown to table and PETSc. Collective.
   bool read(OptionTable& table);
   const std::vector<std::string>& options_files() const { return m_options_files; }
 
@@ -40,8 +39,8 @@ private:
   std::string m_error; ///< error of the command line, if any
 };
 
-/// Throws Error for an option that begins with one of `prefixes` and was not used by `user`. Call
-/// it after the PETSc object is set up: only then is the use of options known.
+/// Throws Error for an option with one of `prefixes` that `user` has not used. Call it when the
+/// PETSc object is set up.
 void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user);
 void check_solver_options(); ///< prefix ssa_; call it after the first solve
 

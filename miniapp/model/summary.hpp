@@ -1,5 +1,4 @@
-// Global sums and maxima, the same on all ranks: for the time series, the line per step, and the
-// closure of the mass budget.
+// Global sums and maxima for time series, the line per step, and the closure of the mass budget.
 #pragma once
 
 #include "miniapp/model/clock.hpp"
@@ -17,10 +16,9 @@ class Summary {
 public:
   Summary(const Grid& grid, MpiRanks& ranks, const State& state);
 
-  /// Adds the state at the end of a step of dt seconds, its changes and its flow. Two reductions.
-  /// Throws Error if thickness or temperature is not finite, ice reaches above the highest level,
-  /// or the mass budget of the run does not close. Returns the largest `wish` (EarlyEnd) of all
-  /// ranks.
+  /// Adds a step of dt seconds. Two reductions. Throws Error if thickness or temperature is not
+  /// finite, ice reaches above the highest level, or the mass budget of the run does not close.
+  /// Returns the largest `wish` (EarlyEnd) of all ranks.
   double add(const Hybrid& hybrid, double dt, double wish = 0.0);
 
   std::vector<Scalar> scalars() const; ///< of the last step
@@ -28,8 +26,7 @@ public:
   std::string line(const Clock& clock, const char* why, const SsaReport& ssa) const;
   nlohmann::json report() const; ///< mass budget of the run and its closure
 
-  /// Logs implausible results at the end of a run: ice faster than 100 km/a; negative mass balance
-  /// and melt in cells without ice.
+  /// Logs implausible results: ice faster than 100 km/a; mass loss or melt without ice.
   void warn(const Log& log) const;
 
 private:

@@ -6,8 +6,8 @@
 
 namespace nunatak {
 
-/// Shape and type in a file: doubles of shape (y, x); the same with _FillValue in ice-free cells;
-/// integers of shape (y, x), a mask or label; doubles of shape (y, x, z).
+/// Shape and type in a file. map: doubles (y, x); ice_map: with _FillValue in ice-free cells;
+/// integers: (y, x), a mask or label; columns: doubles (y, x, z).
 enum class Kind { map, ice_map, integers, columns };
 
 /// restart: in every restart file; diagnostic: computed by a run (except tauc and hardav if given).
@@ -30,10 +30,9 @@ struct VariableInfo {
   Flags flags = {};
 };
 
-/// All variables, in file order.
 const std::vector<VariableInfo>& variables();
 
-/// The table entry of a variable; throws Error naming it and the known ones if it is unknown.
+/// Throws Error naming the variable and the known ones if it is unknown.
 const VariableInfo& variable_info(const std::string& name);
 
 } // namespace nunatak

@@ -10,8 +10,8 @@ namespace nunatak {
 
 namespace {
 
-/// A local Vec on the memory of a field with ghosts, `dof` values per cell. Nothing is copied; the
-/// field must outlive it.
+/// A local Vec on the memory of a field with ghosts, `dof` values per cell. The field must outlive
+/// it.
 class BorrowedVec {
 public:
   BorrowedVec(Dmda& grid, int dof, double* data) {

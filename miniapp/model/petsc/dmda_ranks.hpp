@@ -1,8 +1,7 @@
 // The ghost exchange of a PETSc model (-halo dmda): one array at a time through the DMDA's
 // local-to-local scatter. Fields of doubles are wrapped in a local Vec and exchanged in place by
 // DMLocalToLocalBegin/End, columns through a DMDA with as many values per cell; other types use the
-// PetscSF of the same scatter. The same bits are sent as in MpiRanks, in more messages: up to eight
-// per array.
+// scatter's PetscSF. The bits are those of MpiRanks, in up to eight messages per array.
 #pragma once
 
 #include "miniapp/base/mpi_ranks.hpp"

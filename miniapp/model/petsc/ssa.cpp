@@ -241,7 +241,6 @@ void SsaSnes::set_tolerance() {
                                   steps, evaluations));
 }
 
-// Sets (u, v) with ghosts.
 void SsaSnes::set_velocity(Vec x) {
   Kokkos::fence("ssa: before the velocity is set");
   NUNATAK_PETSC(read_pairs(patch(), x, [this](int n, const double* pair) {

@@ -29,9 +29,9 @@
 
 namespace nunatak {
 
-/// `solver`: auto, own or petsc, as above. `ranks` and `grid` must outlive the solver. `grid` is
-/// the model's DMDA, used by petsc; nullptr: one is made with the cells and patches of `ranks`. dx,
-/// dy in m. Collective. Throws Error if options contradict each other.
+/// `solver`: auto, own or petsc, as above. `ranks` and `grid` must outlive the solver. `grid`: the
+/// DMDA for petsc; nullptr: one is made like `ranks`. dx, dy in m. Collective. Throws Error if
+/// options contradict each other.
 std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy,
                                            const SsaOptions& options,
                                            const std::string& solver = "auto",
