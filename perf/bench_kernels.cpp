@@ -1,13 +1,12 @@
-// bench_kernels: times hybrid steps of the synthetic continent, their parts and their loops, and
-// compares them with the bytes that they must move. Needs Kokkos only (MPI is optional). Prints one
-// JSON object.
+// bench_kernels: times hybrid steps of the synthetic continent, their parts and loops, and relates
+// them to the bytes that they must move. MPI is optional. Prints one JSON object.
 //
 //   bench_kernels -grid_dx 8e3
 //
-// The steps are those of nunatak-step (kernels/step/hybrid.hpp), each followed by the checks of the
-// model: a value that is not finite or an open mass budget is an error. "fields" is the fingerprint
-// that nunatak-step -sliding_q 0.25 prints after as many steps, the same on every machine.
-// docs/performance.md explains the JSON.
+// Steps as in nunatak-step (kernels/step/hybrid.hpp), each with the checks of the model: values
+// that are not finite or an open mass budget are errors. "fields" is the fingerprint of
+// nunatak-step -sliding_q 0.25 after as many steps, on every machine. The JSON:
+// docs/performance.md.
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"
@@ -166,8 +165,7 @@ public:
 private:
   static constexpr const char* whole = "whole step";
 
-  /// Appends the seconds of the step, of each part and of each loop ("loop: ..."), on the slowest
-  /// rank.
+  /// Appends the seconds of the step, of each part and loop ("loop: ..."), on the slowest rank.
   void one(std::vector<Seconds>& steps) {
     const Seconds before = m_subject.parts();
     const auto begin = SteadyClock::now();
@@ -188,8 +186,7 @@ private:
     for (int n = 0; n < 3; ++n) m_triad.run();
   }
 
-  /// Times of a name without the first step, and its fraction of the triad if its bytes are
-  /// counted.
+  /// Times of a name without the first step; fraction of the triad if its bytes are counted.
   nlohmann::json figures(const std::vector<Seconds>& steps, const std::string& name,
                          double bytes) const {
     std::vector<double> seconds;
@@ -214,7 +211,6 @@ private:
   std::string m_from, m_until;
 };
 
-/// Seconds of each part.
 class PartTimes final : public StepWatch {
 public:
   void begin(const char* part) override { m_part = part, m_begin = SteadyClock::now(); }

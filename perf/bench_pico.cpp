@@ -3,10 +3,10 @@
 //   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -grid_dx 16km
 //   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep
 //
-// (perf/upsample.py makes such a file.) A repetition runs the update, one with unchanged geometry,
-// the geometry and the melt in sequence, so that a disturbance of the machine affects all alike. A
-// time is that of the slowest rank after a barrier; the warm-up is dropped. perf/README.md explains
-// the JSON; nunatak-labels and nunatak-distance time these algorithms alone.
+// A repetition runs an update, one with unchanged geometry, the geometry and the melt in sequence,
+// so that disturbances affect all alike. A time is that of the slowest rank after a barrier; the
+// warm-up is dropped. JSON and input: perf/README.md. nunatak-labels and nunatak-distance time
+// algorithms alone.
 #include "kernels/cases/continent.hpp"
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/geometry.hpp"

@@ -1,12 +1,11 @@
-// bench_ssa: times solves of the shallow shelf approximation from rest, checks the velocity, and
-// prints one JSON object.
+// bench_ssa: times solves of the shallow shelf approximation from rest and checks the velocity.
 //
 //   mpiexec -n 1 bench_ssa -problem J -M 481            mpiexec -n 2 bench_ssa -problem plug -M 241
 //   bench_ssa -problem sheet -i antarctica.nc -grid_dx 8km -ssa_multigrid_smoothing 3
 //
-// Every solve uses a new solver, whose set-up counts. Solves alternate with passes of the STREAM
-// triad. A time is that of the slowest rank after a barrier; the warm-up is dropped. perf/README.md
-// explains the JSON.
+// Every solve uses a new solver, set-up included, and alternates with passes of the STREAM triad. A
+// time is that of the slowest rank after a barrier; the warm-up is dropped. Prints JSON:
+// perf/README.md.
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
@@ -70,8 +69,8 @@ struct SsaProblem {
   }
 };
 
-/// Square grids as in PISM's tests. The bounds extrapolate the errors of PISM's finite elements
-/// with second order.
+/// Square grids as in PISM's tests. Bounds: errors of PISM's finite elements, scaled with second
+/// order.
 SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm comm, int size) {
   using exact::PlugFlow;
   using exact::TestJ;
@@ -197,7 +196,6 @@ void require(bool right, const std::string& what, double found, double expected)
   throw Error("wrong result: " + what + text);
 }
 
-/// Results of the repetitions.
 struct Measured {
   Times times;
   SsaReport report; ///< of the last one, in `solver`

@@ -1,12 +1,11 @@
 // calibrate: measures the constants of a LogGP machine (kernels/grid/virtual/loggp.hpp) on its
-// ranks. Prints one JSON object, which nunatak-distance, nunatak-labels, nunatak-step and
-// bench_pico read (-machine).
+// ranks. Prints JSON for -machine of nunatak-distance, nunatak-labels, nunatak-step and bench_pico.
 //
 //   mpiexec -n 8 calibrate > machine.json
 //
-// Each operation is measured in rows of repetitions, as the mean over ranks: a rank that is late in
-// one operation finds its messages waiting in the next, so that the slowest rank's time of a single
-// operation would count some waits twice. The constants are medians.
+// Operations are measured in rows, as the mean over ranks: a late rank finds the next messages
+// waiting, so that the slowest rank's time of a single operation would count some waits twice. The
+// constants are medians.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -43,7 +42,6 @@ public:
     m_buffer.resize(1 << 20);
   }
 
-  /// Seconds of one operation within a row.
   double time(const std::function<void()>& operation) const {
     std::vector<double> seconds;
     for (int n = 0; n <= m_repeat; ++n) {

@@ -1,5 +1,5 @@
-// The bytes that the kernels of a step must move if each reads every input array once and writes
-// every result once. For bench_kernels; docs/performance.md has the same as a table.
+// The bytes that the kernels of a step must move if each reads its inputs once and writes its
+// results once. For bench_kernels; docs/performance.md has the same as a table.
 //
 // Maps count 8 bytes per cell (masks 4). Columns count levels in the ice, all levels of icy cells
 // if a kernel also writes above the surface, or all levels of all cells. Not counted:
@@ -70,10 +70,9 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
 }
 
 /// Bytes per unknown cell of SSA solves by kernels/ssa with its defaults (single precision,
-/// smoother of degree 2, 3 on coarse grids): one linear iteration and one nonlinear step (residual,
-/// matrix, coarse matrices). There are as many elements as unknown cells; coarse grids together
-/// have a third of the cells. A pass over the matrix takes 144 bytes per row and 4 for its
-/// position.
+/// smoother of degree 2, 3 on coarse grids): a linear iteration, a nonlinear step (residual,
+/// matrix, coarse matrices). There are as many elements as unknown cells; coarse grids add a third
+/// of the cells. A pass over the matrix takes 144 bytes per row and 4 for its position.
 struct SsaBytes {
   static constexpr double start = 8 + 16 + 3 * 8 + 4,
                           product = 144 + 8 + 2 * 8 + 2 * 8 + 4; // b, inverse -> x, r, d; d, x, r

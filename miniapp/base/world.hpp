@@ -13,8 +13,8 @@ class ScopeGuard;
 
 namespace nunatak {
 
-/// The compute processes: MPI_COMM_WORLD without output servers. All but rank() and size() is
-/// collective.
+/// The compute processes: MPI_COMM_WORLD without output servers. All calls but rank(), size(),
+/// abort() are collective.
 class World {
 public:
   int rank() const;

@@ -89,7 +89,6 @@ SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
     }
     return true;
   };
-  // seeds are the domain cells that fulfil is_seed
   const auto seeds = [](auto is_seed) -> Rule {
     return [is_seed](const Values& v, int j, int i) {
       return !v.in_domain(j, i) ? -1 : is_seed(v, j, i) ? 1 : 0;

@@ -4,8 +4,7 @@
 //   -domain 0+2      those of value 0 or 2
 //
 //   -seeds           a list, one field of distances for each; seeds are cells of the domain
-//     near:0+2       with a cell of value 0 or 2 among their 8 neighbours: the grounding line of a
-//                    mask of cell types
+//     near:0+2       with a cell of value 0 or 2 among their 8 neighbours: the grounding line
 //     beside:4       with a cell of value 4 among their 4 neighbours: the calving front
 //     left           in column 0
 //     corner         the cell (0, 0)
@@ -47,8 +46,7 @@ public:
 
   const std::vector<std::string>& names() const { return m_names; } ///< one per field
 
-  /// The initial fields on all local ranks. Evaluates the mask once per cell and ghost. No
-  /// communication.
+  /// The initial fields on all local ranks; one mask value per cell and ghost. No communication.
   DistanceFields fields(const Ranks& ranks) const;
 
 private:

@@ -6,9 +6,9 @@
 //   -i picture.pbm, picture.pgm                 values of the picture; its upper row is row 0
 //   -i file.nc [-variable NAME]                 (y, x) or (time, y, x), of which the last record
 //
-// Without -variable a NetCDF file gives `mask`, or else the cell types from `thk` and `topg`: 0
-// ice-free land, 2 grounded, 3 floating, 4 ocean, as in the model. Neighbours:
-// kernels/cases/masks.hpp (formulas), netpbm.hpp, netcdf.hpp, mask_fields.hpp (domain and seeds).
+// Default: `mask`, or else the cell types from `thk` and `topg`: 0 ice-free land, 2 grounded, 3
+// floating, 4 ocean. Neighbours: kernels/cases/masks.hpp (formulas), netpbm.hpp, netcdf.hpp,
+// mask_fields.hpp (domain and seeds).
 #pragma once
 
 #include "miniapp/base/option_table.hpp"

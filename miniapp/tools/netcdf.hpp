@@ -1,5 +1,5 @@
-// NetCDF files of masks and answers: netcdf.cpp reads and writes through io/; no_netcdf.cpp
-// refuses.
+// NetCDF files of masks and answers: netcdf.cpp (through io/), or no_netcdf.cpp, which refuses
+// them.
 #pragma once
 
 #include "miniapp/tools/tool.hpp"
@@ -12,12 +12,11 @@ void require_netcdf(const std::string& what);
 /// The mask in `variable`; an empty name: see mask_source.hpp. Collective.
 Mask mask_from_netcdf(const std::string& path, std::string variable);
 
-/// Writes x and y (column and row numbers), the mask (`mask` for cell types, else `values`), and
-/// the fields. Collective; an empty path is accepted.
+/// Writes x, y, `mask` (or `values` if not cell types), and the fields; "" writes nothing.
+/// Collective.
 void write_answer(const std::string& path, const Mask& mask, const Answer& answer);
 
-/// Reads the fields of `like` from a file made by write_answer. Collective. Throws Error if the
-/// grid differs or a field is missing.
+/// Reads the fields of `like`. Collective. Throws Error if the grid differs or a field is missing.
 Answer read_answer(const std::string& path, const Answer& like);
 
 } // namespace nunatak::tools

@@ -12,7 +12,6 @@ namespace {
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); } // blank, tab, LF, VT, FF, CR
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// A cursor in the bytes of one file.
 class Scanner {
 public:
   Scanner(std::string_view bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}

@@ -25,9 +25,9 @@ struct Picture {
 /// True if the text starts with P1, P2, P4 or P5.
 bool is_netpbm(std::string_view start);
 
-/// Parses the picture in `bytes`. Throws Error naming `file`, what was expected and what was found:
-/// unknown format, not a number, a size of zero, more cells than the file can hold (nothing is
-/// allocated for them), a value above the maximum, bytes after the last value.
+/// Throws Error naming `file`, what was expected and found: unknown format, not a number, a size of
+/// zero, more cells than the file can hold (none are allocated), a value above the maximum, bytes
+/// after the last value.
 Picture parse_netpbm(std::string_view bytes, const std::string& file);
 
 } // namespace nunatak::tools

@@ -1,10 +1,8 @@
-// nunatak-check: recomputes the PICO fields in a PISM file from its ice, bed, basins and ocean, and
-// compares them. For regression tests.
+// nunatak-check: recomputes the PICO fields in a PISM file and compares them, for regression tests.
 //
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3] [-picture differences.ppm]
 //
-// Exit status: 0 all fields equal, 1 some differ, 2 error. docs/tools.md has examples. Neighbours:
-// check/.
+// Exit status: 0 all equal, 1 some differ, 2 error. Examples: docs/tools.md. Neighbours: check/.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -80,7 +78,6 @@ struct CheckOptions {
   }
 };
 
-/// The checks of one file.
 class Check {
 public:
   Check(const CheckOptions& options, const std::set<std::string>& set)

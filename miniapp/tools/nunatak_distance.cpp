@@ -1,10 +1,8 @@
 // nunatak-distance: compares distance solvers and their cost on any mask, on real or virtual ranks.
 //
 //   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4
-// -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (shared with nunatak-labels),
-// kernels/distance/distance.hpp (solvers).
+// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/distance/distance.hpp (solvers).
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
@@ -54,7 +52,6 @@ void assign(const DistanceFields& to, const DistanceFields& from) {
   }
 }
 
-/// Cells of the domain on each local rank.
 std::vector<std::int64_t> domain_cells(const Ranks& ranks, const DistanceFields& fields) {
   std::vector<std::int64_t> cells;
   for (int r = 0; r < ranks.local_size(); ++r) cells.push_back(cells_of_domain(ranks, fields, r));
@@ -72,8 +69,8 @@ std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) 
   return {owns[0].begin(), owns[0].end()};
 }
 
-/// Describes a field: "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells
-/// without a way to a seed".
+/// "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells without a way to a
+/// seed"
 std::string describe(const Answer::Field& field, const RankSet& set) {
   std::int64_t seeds = 0, lost = 0, largest = 0;
   for (const int d : field.values) {

@@ -1,12 +1,11 @@
 // nunatak-io: the cost of writing the state of a model with several methods. Output only, any size.
 //
-//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -report
-// x.json
+//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7
 //
-// All methods are interleaved with a raw write baseline P, which writes as many bytes by plain
-// pwrite(), in one run: P A B, A B P, B P A, ... A repetition ends when its file is durable.
-// docs/output.md has examples. Neighbours in miniapp/tools/io/: workload.hpp (what is written),
-// turn.hpp (one repetition), host.hpp, io_report.hpp (tables and JSON).
+// Methods alternate with a raw write baseline P (as many bytes by plain pwrite()) in one run: P A
+// B, A B P, B P A, ... A repetition ends when its file is durable. Examples: docs/output.md.
+// Neighbours in miniapp/tools/io/: workload.hpp (what is written), turn.hpp (one repetition),
+// host.hpp, io_report.hpp (tables and JSON).
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
@@ -45,8 +44,7 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-/// Disk: all files that exist at a time. Memory: one record of all arrays and half of it for
-/// copies.
+/// Disk: all files at a time. Memory: one record of all arrays, and half of it for copies.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host,
                    const Record& disk, std::uint64_t bytes, const std::vector<Way>& ways) {
   const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) {
@@ -86,7 +84,6 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
   return record;
 }
 
-/// What every repetition needs.
 struct TurnsOf {
   MPI_Comm comm;
   const BenchOptions& options;

@@ -1,10 +1,8 @@
-// nunatak-labels: number, sizes and cost of the connected components of any mask, on real or
-// virtual ranks.
+// nunatak-labels: connected components of any mask and their cost, on real or virtual ranks.
 //
 //   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (shared with nunatak-distance),
-// kernels/labels/labels.hpp.
+// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/labels/labels.hpp.
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"

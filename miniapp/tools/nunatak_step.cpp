@@ -1,12 +1,10 @@
-// nunatak-step: hybrid steps of the synthetic continent without PETSc, files or output, on
-// thousands of virtual ranks in one process or on the processes of mpiexec. Reports per part of a
-// step: traffic, time on a modelled machine, wall time. Exit status 1 if the fields are not bitwise
-// the same on all sets of ranks.
+// nunatak-step: hybrid steps of the synthetic continent without PETSc or files, on thousands of
+// virtual ranks in one process or on real ones: traffic, modelled time and wall time per part of a
+// step. Exit status 1 if the fields are not bitwise the same on all sets of ranks.
 //
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
 //
-// Results: docs/step-scaling.md. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp (sets of
-// ranks).
+// Results: docs/step-scaling.md. Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
@@ -42,8 +40,8 @@ struct Options {
   int points() const { return synthetic::marine_points(dx); }
 };
 
-/// The cost of a part in cell visits (Ranks::work; 3 ns): per cell, per icy cell, and per level of
-/// an icy cell. Measured on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA
+/// The cost of a part in cell visits (Ranks::work; 3 ns): per cell, per icy cell, per level of an
+/// icy cell. Measured on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA
 /// reports its own work; a part without a row costs nothing.
 struct Cost {
   const char* part;

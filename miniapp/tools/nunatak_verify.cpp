@@ -1,8 +1,7 @@
 // nunatak-verify: compares files with the checksums in manifest.jsonl of their folder.
 //
 //   nunatak-verify                                       all files of this folder
-//   mpiexec -n 4 nunatak-verify /scratch/run result.nc   that folder, and one file (or its
-// subfiles)
+//   mpiexec -n 4 nunatak-verify /scratch/run result.nc   that folder, and one file or its subfiles
 //
 // Neighbours: io/durable/verify.hpp, io/durable/manifest.hpp (what the lines mean).
 #include "io/durable/manifest.hpp"

@@ -24,8 +24,7 @@ void print_table(std::ostream& out, const std::vector<Record>& records,
 /// Rank 0 writes; an empty path is accepted. Collective; throws Error on all ranks.
 void write_json(const std::string& path, const nlohmann::ordered_json& json);
 
-/// One line per record after a header line. `append` extends a file; throws Error if its header
-/// differs.
+/// One line per record after a header. `append` throws Error if the header of the file differs.
 void write_csv(const std::string& path, const std::vector<Record>& records, bool append);
 
 } // namespace nunatak::tools

@@ -68,8 +68,7 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
   return sheet;
 }
 
-/// A hash of every bit of the owned cells of a field and their positions, independent of the
-/// decomposition.
+/// A hash of every bit of the owned cells and their positions, independent of the decomposition.
 template <class A> std::uint64_t fingerprint(const Patch& p, const A& field) {
   const auto a = on_host(field);
   const std::size_t width = a.extent(2);

@@ -1,6 +1,5 @@
-// Shared by nunatak-distance, nunatak-labels, nunatak-step and nunatak-check: options, sets of
-// ranks, measurements, and answers with their comparison. Neighbours: records.hpp (table, JSON,
-// CSV), mask_source.hpp, netcdf.hpp.
+// Shared by the tools: options, sets of ranks, measurements, and answers with their comparison.
+// Neighbours: records.hpp (table, JSON, CSV), mask_source.hpp, netcdf.hpp.
 #pragma once
 
 #include "kernels/grid/virtual/virtual_ranks.hpp"
@@ -21,8 +20,7 @@ struct RankOptions {
   MachineOptions machine;
 
   void add_to(OptionTable& table);
-  /// Throws Error if virtual ranks are combined with several processes, or the machine file cannot
-  /// be read.
+  /// As require_one_process(); throws Error, too, if the machine file cannot be read.
   void check() const;
 };
 
@@ -57,19 +55,17 @@ struct RankSet {
 /// The decomposition named by an entry of -virtual_ranks. Throws Error if malformed or impossible.
 Decomposition decomposition_of(const std::string& text, int Mx, int My);
 
-/// Calls f for each set of -virtual_ranks ("2x2,8x8"; "6": the DMDA's decomposition into 6
-/// patches), or once for the processes. `recut` may move the subdomain boundaries. Throws Error for
-/// an impossible decomposition.
+/// Calls f for each set of -virtual_ranks ("2x2,8x8"; "6": as a DMDA), or once for the processes.
+/// `recut` may move the subdomain boundaries. Throws Error for an impossible decomposition.
 using Recut = std::function<Decomposition(Decomposition)>;
 void for_each_rank_set(const RankOptions& options, int Mx, int My,
                        const std::function<void(RankSet&)>& f, const Recut& recut = nullptr);
 
 /// Runs `prepare` and `run` once for the counts and, if -repeat exceeds 1, that many times for the
-/// times. Messages and bytes are sums over all ranks, other counts the maximum. Collective. Keys of
-/// the record: ranks, px, py, virtual, messages, bytes, collectives, lagged, work_max, work_mean,
-/// imbalance; for virtual ranks loggp_s, loggp_work_s, path_messages, path_collectives (critical
-/// path); wall_s (median over repetitions of the slowest rank), wall_min_s, wall_max_s, wall_mean_s
-/// (median of the mean over ranks).
+/// times. Messages and bytes are sums over ranks, other counts maxima. Collective. Keys: ranks, px,
+/// py, virtual, messages, bytes, collectives, lagged, work_max, work_mean, imbalance; if virtual:
+/// loggp_s, loggp_work_s, path_messages, path_collectives (critical path); wall_s (median of the
+/// slowest rank), wall_min_s, wall_max_s, wall_mean_s (median of the mean over ranks).
 Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
                const std::function<void()>& run);
 

@@ -1,6 +1,6 @@
-// The protocol between the client of the emulated parallel file system (striped_fs.cpp) and its
-// storage servers (storage_server.cpp): requests and replies of this size, in order, over TCP. The
-// data follow a write request, or the reply to a read.
+// The protocol of the emulated parallel file system (striped_fs.cpp, storage_server.cpp): requests
+// and replies of this size, in order, over TCP. Data follow a write request, or the reply to a
+// read.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A storage server of the emulated parallel file system. It stores nothing: it receives the bytes,
-// or sends as many, and replies when its disk would have finished.
+// A storage server of the emulated parallel file system. It stores nothing: it receives or sends
+// the bytes and replies when its disk would have finished.
 //
 //   storage_server RATE SEEK_MS      RATE: bytes per second of the disk (0: the network limits)
 //                                    SEEK_MS: milliseconds lost at every seek

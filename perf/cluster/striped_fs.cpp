@@ -2,13 +2,12 @@
 //
 //   striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...   (STRIPE, DIRTY in bytes)
 //
-// The content is a folder shared by all nodes of the emulated cluster: names, sizes, data and locks
-// are the kernel's, and so coherent. The time is that of a striped file system: every write and
-// read moves as many bytes to or from the storage servers of its stripes and waits for them; every
-// metadata call asks server 0; fsync asks all. Stripe s of file f is on server (f + s) mod n. There
-// is no read cache. A write may return while up to DIRTY bytes of this node are in flight (0:
-// none); fsync waits for all. Lustre's clients do the same, but there other nodes do not see such
-// bytes at once.
+// The content is a folder shared by all nodes: names, sizes, data and locks are the kernel's, and
+// so coherent. The time is that of a striped file system: a write or read moves as many bytes to or
+// from the storage servers of its stripes and waits for them; metadata calls ask server 0; fsync
+// asks all. Stripe s of file f is on server (f + s) mod n. There is no read cache. A write may
+// return while up to DIRTY bytes of this node are in flight (0: none); fsync waits for all. Lustre
+// does the same, but does not show such bytes to other nodes at once.
 #define FUSE_USE_VERSION 31
 #include "striped_servers.hpp"
 

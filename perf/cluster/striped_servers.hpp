@@ -1,5 +1,5 @@
-// The storage servers as seen by one node of the emulated cluster: connections, stripes, and bytes
-// in flight. Used by striped_fs.cpp, which describes the emulation.
+// The storage servers as seen by a node of the emulated cluster. Used by striped_fs.cpp (see
+// there).
 #pragma once
 
 #include "protocol.hpp"

@@ -7,8 +7,8 @@
 // A frame that is read at time t leaves port j at
 //   free_j = max(t + latency, free_j) + bits / rate_j
 // in virtual time, so that a late wake-up does not delay later frames. The sender's rate is a tbf
-// queue on the host's side, so that packets wait where TCP sees them. One thread, which sleeps
-// while idle.
+// queue on the host's side, so that packets wait where TCP sees them. One thread; sleeps while
+// idle.
 #include <algorithm>
 #include <array>
 #include <cstdint>

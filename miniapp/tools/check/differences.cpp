@@ -13,7 +13,6 @@ namespace nunatak::tools {
 
 namespace {
 
-/// A number, or "none".
 Record number(double value) {
   if (!std::isfinite(value)) return "none";
   if (value == std::rint(value) && std::fabs(value) < 1e15) return static_cast<std::int64_t>(value);
@@ -42,8 +41,8 @@ FieldDifference compare(const std::string& name, int Mx, const GridValues& expec
   return result;
 }
 
-/// `ours` renumbered like `theirs`: pairs with most common cells are matched first; a shelf without
-/// partner gets a new number. The partitions are equal if the result equals `theirs`.
+/// `ours` renumbered like `theirs`: pairs with most common cells match first; others get a new
+/// number. The partitions are equal if the result equals `theirs`.
 GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs) {
   using Pair = std::pair<std::int64_t, std::int64_t>;
   std::map<Pair, std::int64_t> cells; // common cells of each pair of numbers
@@ -75,8 +74,8 @@ GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs) {
 } // namespace
 
 const std::vector<PicoField>& pico_fields() {
-  // the melt is gamma / (nu lambda) times a difference of two temperatures near 271 K: small values
-  // have the absolute error of its mean
+  // small values of the melt, gamma / (nu lambda) times a difference of two temperatures near 271
+  // K, have the absolute error of its mean
   using F = PicoFields;
   static const std::vector<PicoField> all = {
       {"pico_ice_rise_mask", "", 1.0, 0.0, &F::ice_rise_mask},

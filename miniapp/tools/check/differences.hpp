@@ -1,5 +1,5 @@
-// PICO fields under PISM's names, and their differences: number of cells, first cell, largest
-// difference, a picture. Neighbours: pico_answer.hpp (the fields), nunatak_check.cpp (reports).
+// PICO fields under PISM's names, and their differences in numbers and as a picture. Neighbours:
+// pico_answer.hpp (the fields), nunatak_check.cpp (reports).
 #pragma once
 
 #include "miniapp/tools/check/pico_answer.hpp"
@@ -9,7 +9,6 @@ namespace nunatak::tools {
 
 template <class T> using PicoMap = Array2<T> PicoFields::*;
 
-/// A field to compare.
 struct PicoField {
   const char *name, *unit;         ///< unit "": a mask, compared exactly in every cell
   double scale, small;             ///< factor to `unit`; a negligible magnitude
@@ -33,9 +32,9 @@ struct FieldDifference {
   Record record(const PicoFile& file) const;
 };
 
-/// Compares a field of the file with an answer. Masks exactly; shelves as partitions, independent
-/// of numbering; water in shelves and lakes, where |found - expected| <= tolerance (|found| +
-/// small). Sets `marks` to 1 in cells that differ. Collective.
+/// Compares masks exactly; shelves as partitions, independent of numbering; water in shelves and
+/// lakes, where |found - expected| <= tolerance (|found| + small). Marks cells that differ.
+/// Collective.
 FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoField& field,
                               const std::vector<PicoFields>& answer, double tolerance,
                               GridValues& marks);
@@ -44,8 +43,7 @@ FieldDifference compare_types(Ranks& ranks, const PicoFile& file,
                               const std::vector<PicoInput>& input, GridValues& marks);
 
 /// Writes a Netpbm picture (PPM): cell types in grey (ice and bare land light, shelves darker,
-/// ocean black), marks in red; the largest y is up. Rank 0 writes. Collective; an empty path is
-/// accepted.
+/// ocean black), marks in red; the largest y is up. Rank 0 writes; "" writes nothing. Collective.
 void write_picture(const std::string& path, Ranks& ranks, const std::vector<PicoInput>& input,
                    const GridValues& marks, bool y_ascends);
 

@@ -1,7 +1,6 @@
-// A file of PISM (or nunatak) with PICO fields: grid, input, parameters and results of PICO.
-// Variables are (y, x) or (time, y, x), of which the last record is read, in any convertible units;
-// every rank reads all of them. Neighbours: pico_answer.hpp (recomputes the fields),
-// differences.hpp.
+// A file of PISM (or nunatak) with PICO fields: grid, input, parameters and results. Variables are
+// (y, x) or (time, y, x), of which the last record is read, in any convertible units, by every
+// rank. Neighbours: pico_answer.hpp (recomputes the fields), differences.hpp.
 #pragma once
 
 #include "io/reader.hpp"
@@ -23,9 +22,8 @@ enum class OceanSource { none, fields, box0 };
 
 class PicoFile {
 public:
-  /// `forcing`: another file on the same grid whose basins, theta_ocean and salinity_ocean take
-  /// precedence; "": none. All functions that read are collective. Throws Error naming file and
-  /// variable.
+  /// `forcing`: another file on this grid, whose basins, theta_ocean and salinity_ocean take
+  /// precedence. All functions that read are collective and throw Error naming file and variable.
   explicit PicoFile(const std::string& path, const std::string& forcing = "");
 
   std::vector<double> x, y; ///< cell coordinates, m
@@ -34,18 +32,17 @@ public:
   const std::string& path() const { return m_file.path(); }
   bool has(const std::string& variable) const { return m_file.has(variable); }
 
-  /// Values in `unit` ("": unconverted); NaN where missing. Throws Error, stating why `variable` is
-  /// needed, if it is missing or on another grid.
+  /// Values in `unit` ("": unconverted), NaN where missing. Throws Error, with the purpose, if
+  /// `variable` is missing or on another grid.
   GridValues read(const std::string& variable, const std::string& unit,
                   const std::string& needed_for) const;
 
-  /// The input of PICO: thk, topg, mask (by flotation if missing), basins with ghosts, the ocean
-  /// (zeros unless `ocean_source` is `fields`).
+  /// PICO's input: thk, topg, mask (or by flotation), basins with ghosts, ocean (or zeros).
   std::vector<PicoInput> input(Ranks& ranks) const;
   OceanSource ocean_source() const;
 
-  /// Sets parameters from pism_overrides, else pism_config, else the attributes of the file, except
-  /// those in `kept` (option names without -). Returns a line about each: value and origin.
+  /// Sets parameters, except `kept`, from pism_overrides, pism_config or file attributes, in this
+  /// order. Returns a line about each: value and origin.
   std::vector<std::string> parameters(PicoOptions& options,
                                       const std::set<std::string>& kept) const;
 

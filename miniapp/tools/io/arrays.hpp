@@ -1,7 +1,5 @@
-// The arrays of a workload on one rank, and their values.
-//
-// Every value encodes its position, so that data read back is checked without a second copy. With
-// `place` the index in the model's whole array, in memory order:
+// The arrays of a workload on one rank. Every value encodes its position, so that data read back is
+// checked without a copy. With `place` the index in the model's whole array, in memory order:
 //
 //   doubles   2^43 record + 2^33 variable + place    (modulo 2^10, 2^10, 2^33: below 2^53, exact)
 //   floats    24 bits of a hash of that number       (exact)
@@ -41,8 +39,7 @@ public:
   std::vector<FileBox> file_boxes(std::size_t v, std::size_t record,
                                   const std::string& order) const;
 
-  /// Compares the values read for box b of variable v (file order, NaN for fill values). Describes
-  /// the first wrong one.
+  /// Compares values read for box b of variable v (file order, NaN for fill); the first wrong one.
   std::optional<std::string> first_difference(std::size_t v, std::size_t b, std::size_t record,
                                               const std::string& order,
                                               const std::vector<double>& found) const;

@@ -9,7 +9,7 @@ namespace nunatak::tools {
 
 namespace {
 
-/// Hints and chunks contain commas too: an item that begins with name=value continues the previous
+/// Hints and chunks contain commas: an item that begins with name=value continues the previous
 /// method.
 std::vector<std::string> list_of_ways(const std::string& text) {
   std::vector<std::string> ways;

@@ -26,9 +26,9 @@ struct BenchOptions {
 
   void add_to(OptionTable& table);
 
-  /// Parses -ways, a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx": each method begins with its
-  /// format (without "=", up to the first "/"). Without -ways there is one method, from -io_<knob>.
-  /// `usual_order` is the default of -io_order. Throws Error for unknown names.
+  /// -ways: a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx" of methods that begin with a format
+  /// (no "=", up to the first "/"); without it one, from -io_<knob>. `usual_order`: default of
+  /// -io_order. Throws Error for unknown names.
   std::vector<NamedWay> named_ways(const std::string& usual_order) const;
   /// Parses -read; empty: no reading. Throws Error for unknown names.
   std::vector<io::ReadBy> reads() const;

@@ -13,13 +13,12 @@
 
 namespace nunatak::tools {
 
-/// Cores, ranks, ranks of the fullest node, nodes, the least available memory of a node (bytes),
-/// oversubscribed (more ranks than cores on a node), load average, MPI library, MPI-IO, library
-/// versions. Collective; the same on all ranks.
+/// Cores, ranks, nodes, ranks of the fullest node, least memory of a node (bytes), oversubscribed
+/// (more ranks than cores on a node), load average, MPI, MPI-IO, library versions. Collective; the
+/// same on all ranks.
 Record host_facts(MPI_Comm comm);
 
-/// "type" ("ext", "xfs", "tmpfs", ..., or its number) and "free_bytes" of the file system of a
-/// folder. Collective: rank 0 queries.
+/// "type" ("ext", "xfs", "tmpfs", ..., or its number) and "free_bytes" of a folder. Collective.
 Record file_system_facts(MPI_Comm comm, const std::string& folder);
 
 /// The scratch folder: created, emptied and removed by rank 0, untimed.
@@ -38,8 +37,7 @@ public:
   // For files whose names begin with `name`:
   void remove(const std::string& name) const;        ///< collective
   std::int64_t bytes(const std::string& name) const; ///< on all ranks; collective
-  /// Evicts them from the page cache: fsync, then POSIX_FADV_DONTNEED, which is only advice. Local;
-  /// call it on all ranks.
+  /// Evicts them from the page cache: fsync, then POSIX_FADV_DONTNEED. Local; call it on all ranks.
   void drop_from_cache(const std::string& name) const;
 
 private:
@@ -51,20 +49,18 @@ private:
   bool m_keep;
 };
 
-/// The raw write baseline: the same number of bytes in plain pwrite() calls, made as durable as
-/// io::File makes its own.
+/// The raw write baseline: as many bytes in plain pwrite() calls, made durable as io::File does.
+/// Methods are given as fractions of it: its time divided by theirs.
 ///
 ///   rank 0 |2 MiB|2 MiB|2 MiB|...       one preallocated file, a contiguous part per rank;
 ///   rank 1        ...    |2 MiB|...     then fsync on every node, rename, fsync of the folder
-///
-/// Results of methods are fractions of this: time of the baseline divided by their own.
 class Probe {
 public:
   /// Each run() writes `bytes` to `path`. Collective.
   Probe(MPI_Comm comm, std::string path, std::uint64_t bytes);
 
-  /// Seconds of the slowest rank, from before the file is created until it is durable. `path` must
-  /// not exist, because freeing its blocks would be timed. Collective; throws Error on all ranks.
+  /// Seconds of the slowest rank until the file is durable. `path` must not exist, because freeing
+  /// its blocks would be timed. Collective; throws Error on all ranks.
   double run();
 
 private:

@@ -1,5 +1,5 @@
-// The report of nunatak-io: per method the spread over repetitions, the fraction of raw bandwidth,
-// phases and counts, in bytes and seconds. Filled by nunatak_io.cpp; tables by records.hpp.
+// The report of nunatak-io: spread over repetitions, fraction of raw bandwidth, phases and counts,
+// in bytes and seconds.
 #pragma once
 
 #include "miniapp/tools/io/bench_options.hpp"

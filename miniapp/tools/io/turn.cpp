@@ -24,7 +24,6 @@ double multiply_add(double n) {
   return sum;
 }
 
-/// The maximum over ranks.
 double slowest(MPI_Comm comm, double seconds) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
   return seconds;

@@ -16,8 +16,8 @@
 
 namespace nunatak::tools {
 
-/// Computation between records: the floating-point operations that one rank does in the given time
-/// when this object is made. Enters MPI every millisecond, as a ghost exchange does.
+/// Computation between records: floating-point operations measured to take the given time on one
+/// rank. Enters MPI every millisecond, as a ghost exchange does.
 class Compute {
 public:
   explicit Compute(double seconds);
@@ -48,14 +48,14 @@ struct ReadTurn {
   std::int64_t compared = 0; ///< values; 0 without `verify`
 };
 
-/// Reads what write_turn() wrote, each rank its own boxes. `verify` compares every value (untimed)
-/// and throws Error on all ranks if one is wrong. Collective.
+/// Reads what write_turn() wrote, each rank its boxes. `verify` compares every value (untimed):
+/// Error on all ranks if one is wrong. Collective.
 ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written,
                    const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
                    bool verify);
 
-/// True for a method with a file per aggregator. join_turn() joins its subfiles as nunatak-join
-/// does and returns the seconds of the slowest rank. Collective.
+/// A file per aggregator: join_turn() joins them as nunatak-join does. Seconds of the slowest rank.
+/// Collective.
 bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 

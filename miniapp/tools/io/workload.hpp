@@ -46,7 +46,6 @@ struct WorkloadVariable {
   bool records = true; ///< one array per record; otherwise one per file
 };
 
-/// Part of an array: dimensions in memory order.
 using io::Box;
 
 struct Workload {
@@ -69,25 +68,24 @@ private:
   std::uint64_t bytes(bool of_record) const;
 };
 
-/// A workload by name, with horizontal lengths (and levels, if asked) times `scale`: at least 2,
-/// odd ones stay odd. `variables`: selects that many, evenly from the list, plus coordinates; 0:
-/// all. Throws Error for an unknown name, listing the known ones.
+/// A workload with horizontal lengths (and levels, if asked) times `scale`: at least 2, odd ones
+/// stay odd. `variables`: that many, evenly from the list, plus coordinates; 0: all. Throws Error
+/// for an unknown name, listing the known ones.
 Workload make_workload(const std::string& name, double scale = 1.0, bool scale_levels = false,
                        std::size_t variables = 0);
 /// One line per workload for -help: name, sizes, bytes per record.
 std::vector<std::string> workload_table();
 
-/// The variables as in the file: `time` first; levels before the other dimensions with zyx, after
-/// them with yxz.
+/// The variables as in the file: `time` first; levels next with zyx, last with yxz.
 io::Schema schema_of(const Workload& workload, const std::string& order);
 /// The memory dimension of each file dimension of the variable (without time).
 std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable,
                                     const std::string& order);
 
-/// The boxes of variable v that a rank writes; the same number on every rank, some may be empty. A
-/// variable without a decomposed dimension belongs to the ranks at index 0 of that axis. With
-/// is_land, a rank whose box is all land writes nothing; the nearest rank before it (cyclically)
-/// that has ocean writes the fill values of its box.
+/// The boxes of variable v that a rank writes: as many on every rank, some empty. A variable
+/// without a decomposed dimension belongs to the ranks at index 0 of that axis. With is_land, a
+/// rank on land writes nothing; the nearest rank before it (cyclically) with ocean writes its fill
+/// values.
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
                           std::size_t rank, std::size_t ranks);
 

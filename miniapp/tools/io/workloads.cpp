@@ -41,8 +41,7 @@ std::string size_of(const Grid& g) {
   return std::to_string(g.nx) + " x " + std::to_string(g.ny) + " x " + std::to_string(g.nz);
 }
 
-/// Two factors of `ranks`, the first for ly: patches as square as possible, or factors as equal as
-/// possible.
+/// Factors of `ranks`, the first for ly: patches as square, or factors as equal, as possible.
 std::vector<std::size_t> square_patches(std::size_t ranks, std::size_t ly, std::size_t lx) {
   std::size_t best = 1;
   const auto outline = [&](std::size_t py) { // half the perimeter of a patch
@@ -71,13 +70,12 @@ void add(Workload& w, io::Type type, const std::vector<std::string>& dimensions,
 
 } // namespace
 
-/// The state of an ice sheet model: boxes in y and x, whole columns.
+/// The state of an ice sheet model: boxes in y and x, whole columns; (y,x,z) in memory with one
+/// ring of ghosts, columns contiguous.
 ///
-/// Grids: Dickens and Morey (2013), Increasing the scalability of PISM for high resolution ice
-/// sheet models (points along x, y, z): Greenland at 5 and 1 km, Antarctica at 10 km. Their files
-/// hold the state of PISM 0.5; our list of variables is what nunatak writes: 15 maps, 6 arrays of
-/// columns, doubles, and a mask of bytes. Arrays in memory are (y,x,z) with one ring of ghosts,
-/// columns contiguous.
+/// Grids of PISM 0.5: Dickens and Morey (2013), Increasing the scalability of PISM for high
+/// resolution ice sheet models (points along x, y, z): Greenland at 5 and 1 km, Antarctica at 10
+/// km. Variables as in nunatak: 15 maps, 6 arrays of columns, doubles, and a mask of bytes.
 Workload pism_workload(const std::string& detail, double scale, bool scale_levels) {
   const std::vector<Grid> grids = {{"G5km", 301, 561, 201, 5000.0},
                                    {"A10km", 600, 600, 301, 10000.0},
@@ -104,8 +102,8 @@ Workload pism_workload(const std::string& detail, double scale, bool scale_level
 /// Tseng and Ding (2008), Efficient parallel I/O in Community Atmosphere Model (CAM), International
 /// Journal of High Performance Computing Applications 22: finite-volume grids FV-B (2 x 2.5
 /// degrees), FV-C (1 x 1.25) and FV-D (0.5 x 0.625), poles included, 26 levels; lon x lev x lat in
-/// memory (Fortran: lon fastest), lon x lat x lev in the file; one FV-D history file holds 4.1 GB.
-/// The number of arrays is not given: 186 with levels and 93 without, floats, make 4.0997 GB.
+/// memory (Fortran: lon fastest), lon x lat x lev in the file. An FV-D file holds 4.1 GB: here 186
+/// arrays with levels and 93 without, floats, 4.0997 GB.
 Workload cam_workload(const std::string& detail, double scale, bool scale_levels) {
   const std::vector<Grid> grids = {
       {"FV-B", 144, 91, 26, 2.5}, {"FV-C", 288, 181, 26, 1.25}, {"FV-D", 576, 361, 26, 0.625}};
@@ -164,16 +162,16 @@ Workload mom_workload(const std::string& detail, double scale, bool scale_levels
   return w;
 }
 
-/// A history file of the Global Cloud Resolving Model: cells, corners and edges of a geodesic grid.
-/// Each rank has a range of them in Morton order, which keeps neighbours on the sphere close. An
-/// icosahedron whose triangles are halved R times has 10 4^R + 2 points (cells), 20 4^R triangles
-/// (corners) and 30 4^R lines (edges).
+/// A history file of the Global Cloud Resolving Model: cells, corners and edges of a geodesic grid,
+/// of which each rank has a range in Morton order, which keeps neighbours close. An icosahedron
+/// whose triangles are halved R times has 10 4^R + 2 points (cells), 20 4^R triangles (corners) and
+/// 30 4^R lines (edges).
 ///
 /// Schuchardt et al. (2009), Palmer et al. (2011), Efficient data IO for a parallel Global Cloud
 /// Resolving Model (R = 11: 4 km, R = 12: 2 km): temperature, pressure and others at cells,
-/// vorticity at corners, wind at edges; the file holds the grid as neighbours, corners and edges of
-/// each cell and corners of each edge. 25 layers and 26 interfaces are our choice; floats, 32-bit
-/// indices. -scale halves or doubles: R + log2(scale), rounded.
+/// vorticity at corners, wind at edges; neighbours, corners and edges of each cell, corners of each
+/// edge. Our choice: 25 layers, 26 interfaces, floats, 32-bit indices. -scale halves or doubles: R
+/// + log2(scale).
 Workload gcrm_workload(const std::string& detail, double scale, bool scale_levels) {
   const auto asked =
       static_cast<int>(whole_number(detail, 0, 12, "option -workload 'gcrm:" + detail + "'"));
