@@ -9,7 +9,7 @@ namespace nunatak {
 /// How a run uses the file named by an option.
 enum class FileUse {
   read,
-  text,      ///< written at the end: a report, a table, a trace (and <path>.tmp)
+  text,      ///< written at the end: a report, a table (and <path>.tmp)
   netcdf,    ///< written by io with <path>.tmp, .lock, .json, .0000, ...; manifest.jsonl
   snapshots, ///< files <path without .nc>_00010.000.nc of the kind netcdf
   subfiles,  ///< files <path>.0000, ... are read
@@ -18,7 +18,7 @@ enum class FileUse {
 struct NamedFile {
   std::string option, path;
   FileUse use = FileUse::text;
-  /// An option that may name the same file, because that file is read before this one is written
+  /// An option that may name the same file, which is read before this one is written.
   std::string may_replace = "";
 };
 

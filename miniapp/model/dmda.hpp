@@ -20,7 +20,7 @@ namespace nunatak {
 struct DmdaShape {
   int Mx = 0, My = 0, px = 0, py = 0;
   bool periodic_x = false, periodic_y = false;
-  /// Cells of each patch column and row; empty: as equal as possible
+  /// Cells of each patch column and row; empty: as equal as possible.
   std::vector<PetscInt> columns = {}, rows = {};
 };
 

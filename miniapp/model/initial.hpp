@@ -29,7 +29,7 @@ public:
   void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
   double time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; } ///< s
-  /// True for a restart, whose file has a time
+  /// True for a restart.
   bool continues() const { return m_input && m_input->time(); }
   std::string title() const;
 

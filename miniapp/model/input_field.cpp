@@ -13,8 +13,7 @@ namespace nunatak {
 
 namespace {
 
-constexpr double on_grid =
-    1e-6; // a point this close to a point of the file (in spacings) is that point
+constexpr double on_grid = 1e-6; // spacings; points closer to a file point are that point
 
 Place place(double coordinate, const Axis& axis) {
   double f = (coordinate - axis.first) / axis.spacing;

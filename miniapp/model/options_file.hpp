@@ -1,5 +1,4 @@
-// An options file: YAML (.yaml, .yml; read by libyaml), or lines of `-option value` (read by
-// PETSc).
+// An options file: YAML (.yaml, .yml; by libyaml), or lines of `-option value` (by PETSc).
 //
 //   init: marine     -init marine         Nesting stands for the underscore of a name. A list is a
 //   grid:            -grid_dx 16km        value with commas. A YAML option that is repeated (in

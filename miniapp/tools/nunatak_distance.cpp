@@ -69,8 +69,7 @@ std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) 
   return {owns[0].begin(), owns[0].end()};
 }
 
-/// "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells without a way to a
-/// seed"
+/// "distance_1, steps from the seeds near:0+2: 20 seeds, largest distance 12, ..."
 std::string describe(const Answer::Field& field, const RankSet& set) {
   std::int64_t seeds = 0, lost = 0, largest = 0;
   for (const int d : field.values) {

@@ -54,8 +54,8 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
                    const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
                    bool verify);
 
-/// A file per aggregator: join_turn() joins them as nunatak-join does. Seconds of the slowest rank.
-/// Collective.
+/// True for a file per aggregator; join_turn() joins such subfiles as nunatak-join does,
+/// collectively, and returns the seconds of the slowest rank.
 bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 
