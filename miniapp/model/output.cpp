@@ -140,7 +140,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   return series;
 }
 
-/// True if a record at this time (days) is to be written; a restart may find its first one there.
+/// Begins a record at this time (days); false if the series has it, as after a restart.
 bool Output::begin_record(Series& series, double time) const {
   if (!series.file || time <= series.last + same_time) return false;
   series.last = time;

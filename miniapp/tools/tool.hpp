@@ -62,10 +62,11 @@ void for_each_rank_set(const RankOptions& options, int Mx, int My,
                        const std::function<void(RankSet&)>& f, const Recut& recut = nullptr);
 
 /// Runs `prepare` and `run` once for the counts and, if -repeat exceeds 1, that many times for the
-/// times. Messages and bytes are sums over ranks, other counts maxima. Collective. Keys: ranks, px,
-/// py, virtual, messages, bytes, collectives, lagged, work_max, work_mean, imbalance; if virtual:
-/// loggp_s, loggp_work_s, path_messages, path_collectives (critical path); wall_s (median of the
-/// slowest rank), wall_min_s, wall_max_s, wall_mean_s (median of the mean over ranks).
+/// times. Messages, bytes and work are sums over ranks, other counts maxima. Collective. Keys:
+/// ranks, px, py, virtual, messages, bytes, exchanges, collectives, lagged, collective_bytes, work,
+/// work_max, work_mean, imbalance; if virtual: loggp_s, loggp_work_s, path_messages,
+/// path_collectives (critical path); wall_s (median of the slowest rank), wall_min_s, wall_max_s,
+/// wall_mean_s (median of the mean over ranks).
 Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
                const std::function<void()>& run);
 
