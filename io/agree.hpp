@@ -1,9 +1,7 @@
 // How ranks agree on an error.
 //
-// Some failures are seen by one rank only (rank 0 cannot create a file, one node has no space
-// left). A rank that throws alone leaves the others waiting forever in the next collective call.
-// agree() turns such a failure into the same exception on all ranks. Used by reader.cpp, file.cpp
-// and every format.
+// A rank that throws alone (rank 0 cannot create a file, a node has no space left) leaves the
+// others waiting forever in their next collective call. agree() makes all ranks throw the same.
 #pragma once
 
 #include "io/error.hpp"
@@ -31,27 +29,25 @@ inline int size_of(MPI_Comm comm) {
 
 /// Run `f` on this rank. If it throws on any rank of `comm`, every rank throws an Error with the
 /// message of the lowest rank that failed. Collective: one reduction, and one broadcast of the
-/// message if there was a failure. `f` itself must not call collective functions that a failing
-/// rank would leave early.
+/// message after a failure. `f` must not call collective functions that a failing rank would skip.
 void agree(MPI_Comm comm, const std::function<void()>& f);
 
-/// While this process waits for others in agree(): its own error, "" if it has none. For other
-/// threads (watchdog.hpp).
+/// While this process waits for others in agree(): its own error, "" if it has none; else nullopt.
+/// For other threads (watchdog.hpp).
 std::optional<std::string> waits_with();
 
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 
-/// That of rank 0 on every rank. Collective.
+/// Give `text` of rank 0 to every rank. Collective.
 void broadcast(std::string& text, MPI_Comm comm);
 
-/// The texts of all ranks, one after the other, on rank 0. Collective.
+/// The concatenated texts of all ranks, on rank 0. Collective.
 std::string gather(const std::string& text, MPI_Comm comm);
 
-/// The first error of this rank, kept while it goes on: if it threw at once, it would leave the
-/// others in their next collective call. agree() on rethrow() makes it everybody's. No memory
-/// (std::bad_alloc) passes and ends the run: it may have come in the middle of a collective call,
-/// after which this rank cannot go on with the others.
+/// The first error of this rank, kept until agree() on rethrow() makes it an error of all. Throwing
+/// at once would leave the others in their next collective call. std::bad_alloc aborts the run: it
+/// may have occurred inside a collective call.
 class KeptError {
 public:
   template <class F> void keep(const F& f) {

@@ -25,7 +25,7 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known) {
   std::string nearest;
-  std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // farther is no suggestion
+  std::size_t fewest = std::max<std::size_t>(3, name.size() / 3 + 1); // more is no suggestion
   for (const std::string& other : known) {
     const std::size_t n = edit_distance(name, other);
     if (n < fewest) {

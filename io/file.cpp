@@ -1,4 +1,3 @@
-// Checks and times what is put. See file.hpp.
 #include "io/file.hpp"
 #include "io/agree.hpp"
 
@@ -34,7 +33,7 @@ void File::begin_with_kept_records() {
     m_put[v] = elements_of(m_schema.variables[v]);
 }
 
-/// In all records so far.
+/// Elements in all records so far.
 std::int64_t File::elements_of(const Variable& variable) const {
   std::int64_t elements = 1;
   for (const std::size_t length : m_schema.shape(variable))
@@ -49,8 +48,7 @@ void File::add(const Statistics& step) {
   m_total += step;
 }
 
-/// The time since `start`, except what a layout has spent in its exchange, and the work that was
-/// done in it.
+/// Add the time since `start`, except the exchange of a layout, and the work done in it.
 void File::add_time(Phase phase, double start) {
   const Work before = m_work;
   m_work = work();
@@ -93,7 +91,7 @@ std::size_t File::variable_number(const std::string& name) const {
   }
 }
 
-/// What is wrong here is wrong on every rank.
+/// Errors here are the same on every rank.
 void File::check_put(const Variable& variable, std::size_t record, Type type) const {
   const std::string what = "variable '" + variable.name + "': expected ";
   if (m_closed) fail(what + "an open file, found it closed");
@@ -157,7 +155,7 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
     timed(Phase::post, [&] {
       try {
         m_error.keep([&] { write_slab(v, record, given); });
-      } catch (const std::bad_alloc&) { // perhaps between two collective calls: the run must end
+      } catch (const std::bad_alloc&) { // perhaps between two collective calls: aborts the run
         throw std::runtime_error("file '" + m_path + "': variable '" + name +
                                  "': expected memory for its values, found none");
       }

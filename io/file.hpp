@@ -1,9 +1,8 @@
-// A file that is being written: checks what the model puts, times it, and lets the ranks agree on
-// errors.
+// A file that is being written: it checks and times what the model puts, and makes an error of one
+// rank an error of all.
 //
-// A transport is a File: it writes what was put, and commits. SyncFile (durable/sync_file.hpp): the
-// ranks that compute write. AsyncFile (async/async_file.hpp): they send to servers. See writer.hpp
-// for how to use a File.
+// The transports are subclasses. SyncFile (durable/sync_file.hpp): the compute ranks write.
+// AsyncFile (async/async_file.hpp): they send to servers. See writer.hpp for how to use a File.
 #pragma once
 
 #include "io/agree.hpp"
@@ -27,27 +26,24 @@ enum class FileKind {
 
 struct FileOptions {
   FileKind kind = FileKind::once;
-  /// append, with a format that grows in place (direct): after this many records the file is
-  /// committed, and again after as many more. From the first commit on it has its final name, and
-  /// its header counts the records that are committed: they can be read at any time, and survive
-  /// any later crash. 0, and with all other formats: only close() commits.
+  /// append, with a format that grows in place (direct): the file is committed after every
+  /// `commit_every` records. From the first commit on it has its final name, and its header counts
+  /// the committed records, which can be read at any time and survive a crash. 0, and with all
+  /// other formats: only close() commits.
   int commit_every = 0;
-  /// append: the first so many records are those of the file that this one will replace: no commit
-  /// before one more has been written.
+  /// append: records of the file that this one replaces; the first commit has at least one more.
   std::int64_t kept_records = 0;
-  /// append: these records stay where they are, if transport and format can go on with the file:
-  /// see File::is_continued().
+  /// append: these records stay in place where supported: see File::is_continued().
   bool continues = false;
-  /// Sums of the values come by add_sum(), from the clients, when a server writes.
+  /// The sums of the values come from the clients by add_sum(), when a server writes.
   bool sums_are_given = false;
 };
 
-/// This rank's part of a variable, in the order of the file's dimensions, slowest first, without
-/// the record dimension.
+/// This rank's part of a variable: dimensions as in the file, without the record dimension.
 struct Block {
   std::vector<std::size_t> start, count;
-  std::vector<std::ptrdiff_t>
-      stride;       ///< distance in memory, in elements; empty: contiguous, row-major
+  /// Distance in memory, in elements; empty: contiguous, row-major.
+  std::vector<std::ptrdiff_t> stride;
   Scale scale = {}; ///< of float64 values
 };
 
@@ -57,9 +53,9 @@ public:
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
-  /// Write this rank's block; nullptr or a count of 0: nothing. With servers the puts of a variable
-  /// and record follow one another. `data` points at the value at block.start; T is the type of the
-  /// variable, or double for float32.
+  /// Write this rank's block; nothing if a count is 0. `data` points at the value at block.start; T
+  /// is the type of the variable, or double for float32. With servers the puts of one variable and
+  /// record must follow one another.
   template <class T> void put(const std::string& variable, const Block& block, const T* data) {
     put(variable, no_record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
   }
@@ -68,8 +64,7 @@ public:
     put(variable, record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
   }
 
-  /// Write a whole variable (a whole record of it) that every rank knows: coordinates, time,
-  /// scalars. Rank 0 writes.
+  /// Write, from rank 0, a whole variable (or record) that every rank has: coordinates, time.
   template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
     put_all(variable, no_record, values.size(), reinterpret_cast<const std::byte*>(values.data()),
             type_of<T>());
@@ -80,45 +75,40 @@ public:
             type_of<T>());
   }
 
-  /// Part of the sum of variable `v`: FileOptions::sums_are_given. Local.
+  /// Add to the sum of variable `v` (FileOptions::sums_are_given). Local.
   virtual void add_sum(std::size_t v, std::size_t record, std::uint64_t sum);
 
   /// All values of the record (and of variables without records) have been put. Commits if
-  /// commit_every says so; if that fails, the last commit stands.
+  /// commit_every is due; if that fails, the last commit stands.
   void end_record(std::int64_t step = -1);
-  /// The same, now, of all records that have ended, whatever their number: before a state is
-  /// written from which a run may be continued. Nothing where commit_every is 0, and with formats
-  /// that do not grow in place.
+  /// Commit all ended records now, before a restart state is written. Does nothing if commit_every
+  /// is 0 or the format does not grow in place.
   void commit(std::int64_t step = -1);
-  /// What has been put can be read by another process, in name.nc.tmp. Not durable. Of a file that
-  /// has been committed in place (see FileOptions) others see, in name.nc, what is committed.
+  /// Make what has been put readable by other processes, in name.nc.tmp; not durable. A file that
+  /// has been committed in place (see FileOptions) shows only the committed records, in name.nc.
   void sync();
-  /// Every value of every variable must have been put. Durable when it returns: fsync, rename,
-  /// fsync, manifest.
+  /// Every value of every variable must have been put. With transport sync durable on return.
   void close(std::int64_t step = -1);
 
-  /// FileOptions::continues: the file goes on in place. It has FileOptions::kept_records records,
-  /// and all variables that have no records; the next record is put behind them. What lay there is
-  /// cut off when that comes, or at close(). Where it is not continued, all has to be put, and
-  /// why_anew() says why, on rank 0 ("": nothing else was to be expected).
+  /// With FileOptions::continues: the file grows on in place. It has FileOptions::kept_records
+  /// records and all variables without records; what lies behind is cut off. If false, everything
+  /// has to be put again, and why_anew() gives the reason on rank 0 ("" if there is none).
   bool is_continued() const { return m_is_continued; }
   const std::string& why_anew() const { return m_why_anew; }
 
   const std::string& path() const { return m_path; }
   const Schema& schema() const { return m_schema; }
   const Statistics& statistics() const { return m_statistics; }
-  /// Of MPI-IO, see Format::hints().
   virtual std::map<std::string, std::string> hints() const = 0;
 
 protected:
-  /// Checks the schema; the transport checks the name, where it writes. `total` gets all
-  /// statistics, too. `comm`, `total` and `watchdog` must outlive the file. `makes_sums`: of the
-  /// values that are put.
+  /// Checks the schema; the transport checks the name. `total` also accumulates all statistics.
+  /// `comm`, `total` and `watchdog` must outlive the file. `makes_sums`: sum the values put.
   File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
        Statistics& total, Watchdog& watchdog);
 
   /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an
-  /// earlier put, is an error of all.
+  /// earlier put, is an error of all. Collective.
   template <class F> void together(Phase phase, const F& f) {
     timed(phase, [&] { m_error.keep(f); });
     watched(phase, [&] { agree(m_comm, [&] { m_error.rethrow(); }); });
@@ -127,7 +117,7 @@ protected:
   template <class F> void watched(Phase phase, const F& f) {
     m_watchdog.watch(m_path, phase_names[static_cast<std::size_t>(phase)], f);
   }
-  /// The same without agreement: what another rank does is not waited for.
+  /// Like together() without agreement: no rank waits for another.
   template <class F> void timed(Phase phase, const F& f);
   const KeptError& error() const { return m_error; }
   void add(const Statistics& step);
@@ -136,24 +126,21 @@ protected:
   int rank() const { return m_rank; }
   std::int64_t records() const { return m_records; } ///< begun, the same on all ranks
 
-  void begin_with_kept_records(); ///< they have been put, and ended, and are committed
+  void begin_with_kept_records(); ///< they have been put, ended and committed
   void begin_anew(const std::string& why) { m_why_anew = why; }
   const FileOptions& options() const { return m_options; }
 
-  /// Of this rank; none if they are not wanted.
+  /// Sums of this rank's values; none if they are not wanted.
   std::optional<ValueSums>& sums() { return m_sums; }
   const std::optional<ValueSums>& sums() const { return m_sums; }
 
-  void check_name() const;     ///< what rename would refuse at the end of the run is an error now
+  void check_name() const;     ///< refuse now what rename would refuse at the end of the run
   void check_complete() const; ///< every value of every variable has been put; collective
 
 private:
-  // What a transport does. All but write_slab and work are collective and throw on all ranks or on
-  // none.
-  virtual void
-  reserve(std::int64_t records) = 0; ///< room for so many records is there, or an error of all
-  /// The record is that of the put, of which a rank with an empty slab knows nothing else. May
-  /// throw on some ranks.
+  // What a transport does. All except write_slab and work are collective and throw on all ranks.
+  virtual void reserve(std::int64_t records) = 0; ///< allocate space for this many records
+  /// Writes `slab`; a rank with an empty slab may not know its record. May throw on some ranks.
   virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
   virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
   virtual void make_readable() = 0;                   ///< what was put, for other processes
@@ -182,9 +169,9 @@ private:
   FileOptions m_options;
   std::optional<ValueSums> m_sums;
   std::vector<std::int64_t> m_put; ///< elements of each variable that this rank has put
-  std::int64_t m_records = 0, m_ended = 0,
-               m_committed; ///< records begun, ended, and ended at the last commit
-  KeptError m_error;        ///< the first one of this rank that the others do not know yet
+  /// Records begun, ended, and ended at the last commit.
+  std::int64_t m_records = 0, m_ended = 0, m_committed;
+  KeptError m_error; ///< the first of this rank that the others do not know yet
   bool m_closed = false, m_is_continued = false;
   std::string m_why_anew;
   Work m_work; ///< at the end of the last step

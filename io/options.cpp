@@ -1,4 +1,3 @@
-// The table of knobs, and what may be combined. See options.hpp.
 #include "io/options.hpp"
 
 #include "io/error.hpp"
@@ -21,7 +20,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
   }
 }
 
-/// A whole number and what follows it; -1 if there is none.
+/// A whole number and the text after it; -1 if there is none.
 std::pair<long long, std::string> leading_number(const std::string& text) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return {-1, text};
   char* end = nullptr;
@@ -45,7 +44,7 @@ struct Unit {
 constexpr Unit byte_units[] = {{"GiB", 1LL << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}};
 constexpr Unit time_units[] = {{"h", 3600}, {"min", 60}, {"s", 1}};
 
-/// A whole number with one of these units, or without one: the last.
+/// A whole number with one of these units, or without: the last one.
 template <std::size_t n>
 long long parse_size(const std::string& text, const Unit (&units)[n], long long most,
                      const std::string& expected) {
@@ -224,7 +223,7 @@ std::string knob_text(const Options& options, const Knob& knob) {
 Options parse_method(const std::string& method, const Options& base, const std::string& also) {
   Options options = base;
   const std::string what = "method of output '" + method + "'";
-  int place = 0; // words without a name: format, layout
+  int place = 0; // of values without a name: format, layout
   for (const std::string& word : split(method, '/')) {
     const std::size_t equal = word.find('=');
     const std::string name = equal != std::string::npos ? word.substr(0, equal)
@@ -262,7 +261,7 @@ void refuse(bool is_wrong, const std::string& why) {
   if (is_wrong) throw Error("output: " + why);
 }
 
-/// What the rows of format and layout say about the other options.
+/// What the rows of format and layout require of other options.
 void check_rows(const Options& o) {
   const LayoutRow& layout = layout_row(o);
   const auto need = [&](bool is_asked, unsigned feature, const std::string& why) {

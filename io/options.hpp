@@ -1,10 +1,10 @@
-// How files are written: every knob with its default, and the table that names them.
+// How files are written: every option of the output with its default, and the table of options.
 //
-// `nunatak` and `nunatak-io` offer every knob as an option -io_<name>; the reports repeat them all.
-// A method of output is a format (which ranks write, through what), a layout (which ranks the
-// values move to first), a transport (when) and other knobs. check() refuses what does not go
-// together, with the reason. Which formats and layouts exist: registry.hpp. docs/output.md explains
-// each choice; what each knob means stands in the table of options.cpp, which is also the help.
+// `nunatak` and `nunatak-io` offer each Knob as an option -io_<name>, and reports list all of them.
+// An output method is a format (which ranks write, and by which library), a layout (which ranks the
+// values move to first), a transport (synchronous or by servers) and further knobs
+// (docs/output.md). The table in options.cpp defines each knob and is the help. Formats and
+// layouts: registry.hpp.
 #pragma once
 
 #include <algorithm>
@@ -34,22 +34,21 @@ struct Options {
   std::size_t align = 4;
   std::size_t stripe = 0;
   std::size_t call_cost = 8 << 10;
-  std::size_t buffer = 0; ///< 0: as the three functions below say
+  std::size_t buffer = 0; ///< 0: see the three functions below
   std::size_t pool = 64 << 20;
-  int aggregators = 0; ///< per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1, of
-                       ///< native netcdf4 2
+  /// Per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1 (native netcdf4: 2).
+  int aggregators = 0;
   int ranks_per_node = 0;
   std::map<std::string, std::string> hints;
   bool ompio = false;
   Seconds patience{600};
 
-  /// Copies per writing rank that wait until they are written: as many as a cache holds.
+  /// Copies that wait on each writing rank; by default they fit in a cache.
   std::size_t copy_bytes() const { return buffer > 0 ? buffer : 8 << 20; }
-  /// That a rank gathers at a time for other ranks; counts of MPI are ints.
+  /// What one rank gathers at a time from others; counts of MPI are ints.
   std::size_t gather_bytes() const {
     return std::min(buffer > 0 ? buffer : std::size_t{16} << 20, std::size_t{1} << 30);
   }
-  /// A batch of a burst of output, on a server.
   std::size_t batch_bytes() const { return buffer > 0 ? buffer : 64 << 20; }
 };
 
@@ -59,33 +58,31 @@ struct Knob {
                Seconds Options::*, std::map<std::string, std::string> Options::*>
       member;
   const char* doc;
-  const char* words; ///< what is allowed, separated by |; "" for any. "box:N" allows box:1, box:2,
-                     ///< ... Of bytes: the word for 0
+  /// Allowed values, separated by |; "": any. "box:N": box:1, box:2, ... Sizes: the word for 0.
+  const char* words;
 };
 
-/// All knobs, in the order of help and report.
 const std::vector<Knob>& knobs();
 
-/// Set a knob from text. Bytes take B, KiB, MiB, GiB ("4MiB"), times s, min, h ("20s"), switches
-/// what parse_switch() takes, hints "key=value,key=value". Error that names the knob as `what` (an
-/// option of the command line), what was expected and what was found.
+/// Set a knob from text. Sizes take B, KiB, MiB, GiB ("4MiB"), times s, min, h ("20s"), switches
+/// what parse_switch() takes, hints "key=value,key=value". Error naming the knob as `what` (a
+/// command-line option), what was expected and what was found.
 void set_knob(Options& options, const Knob& knob, const std::string& text, const std::string& what);
 std::string knob_text(const Options& options, const Knob& knob);
 
-/// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; what is absent is as
-/// in `base`. Error as check(), and for an unknown name, with all known names: `also` is one that
-/// the caller takes out before.
+/// "pnetcdf/box:2/chunk=record/deflate=4": format, layout, then knobs by name; the rest is as in
+/// `base`. Error as check(), or listing all names and `also`, which the caller takes out before.
 Options parse_method(const std::string& method, const Options& base, const std::string& also = "");
 
 /// A layout and its N, aggregators per node ("box:2").
 struct Layout {
   std::string name;        ///< of a row of the registry
   int per_node = 0;        ///< aggregators per node
-  bool every_rank = false; ///< every rank is an aggregator (zslab without N)
+  bool every_rank = false; ///< every rank is an aggregator (e.g. zslab without N)
 };
 Layout parse_layout(const Options& options);
 
-/// Error, with the reason, if these choices do not work together.
+/// Error, with the reason, if these options do not work together.
 void check(const Options& options);
 
 } // namespace nunatak::io

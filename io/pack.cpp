@@ -1,4 +1,3 @@
-// Strided copies. See pack.hpp.
 #include "io/pack.hpp"
 
 #include <algorithm>
@@ -36,10 +35,10 @@ namespace {
 struct Loop {
   std::size_t count;
   std::ptrdiff_t from, to; // strides in memory and in the buffer
-  std::uint64_t key;       // and of what goes with a value in their sum
+  std::uint64_t key;       // and of the keys in the sum
 };
 
-/// Nobody asks for the sum of the values (else ValueSum).
+/// For slabs without a sum (else ValueSum).
 struct NoSum {
   template <class T> void add(T /*value*/, std::uint64_t /*key*/) {}
   template <class From, class To>
@@ -98,7 +97,7 @@ void copy_row(const From* from, To* to, const Loop& row, const Units& units, std
   }
 }
 
-/// Of the first value of a slab, and of the steps along its dimensions.
+/// The key of the first value of a slab, and the steps of keys along its dimensions.
 std::uint64_t keys_of(const Hyperslab& slab, std::vector<std::uint64_t>& steps) {
   steps.assign(slab.count.size(), 0);
   std::uint64_t key = ValueSum::K, step = ValueSum::K;
@@ -120,8 +119,8 @@ void pack_as(const Hyperslab& slab, std::byte* target,
   auto* to = reinterpret_cast<To*>(target);
   std::vector<std::uint64_t> steps;
   const std::uint64_t first_key = keys_of(slab, steps);
-  // Loops over the dimensions, slowest of the file first. Dimensions of one element do not matter.
-  // Neighbours that are one run in memory, in the target and in the file become one loop.
+  // Loops over the dimensions, slowest of the file first, without those of one element. Dimensions
+  // that are contiguous in memory, target and file are merged.
   std::vector<Loop> loops;
   for (std::size_t d = 0; d < slab.count.size(); ++d) {
     const Loop loop{slab.count[d], slab.stride[d], target_stride[d], steps[d]};
@@ -137,7 +136,7 @@ void pack_as(const Hyperslab& slab, std::byte* target,
   if (loops.empty()) loops.push_back({1, 1, 1, 0});
   const Loop row = loops.back();
   loops.pop_back();
-  // A plane: the file's fastest dimension and, if it is another one, memory's fastest.
+  // A plane: the fastest dimension of the file and, if different, that of the memory.
   const auto fastest =
       std::min_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
         return std::abs(a.from) < std::abs(b.from);
@@ -254,7 +253,7 @@ Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts) 
 
 std::byte* Buffer::of_size(std::size_t bytes) {
   if (m_size < bytes) {
-    m_data.reset(); // before the new one is allocated
+    m_data.reset(); // release before the new allocation
     m_data.reset(new std::byte[bytes]);
     m_size = bytes;
   }

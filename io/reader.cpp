@@ -1,5 +1,4 @@
-// Values: checks, conversions and missing values of what the ways to read bring. See reader.hpp;
-// metadata: read/metadata.cpp.
+// Values: checks, conversions and missing values. See reader.hpp; metadata: read/metadata.cpp.
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
@@ -18,7 +17,7 @@ namespace nunatak::io {
 
 namespace {
 
-/// f(a value of the C++ type that a NetCDF type of numbers stands for); false for other types.
+/// f(a value of the C++ type of a numeric NetCDF type); false for other types.
 template <class F> bool with_type(nc_type type, const F& f) {
   const auto is = [&](nc_type other, auto zero) {
     if (type == other) f(zero);
@@ -31,10 +30,10 @@ template <class F> bool with_type(nc_type type, const F& f) {
          is(NC_DOUBLE, 0.0);
 }
 
-/// int64 holds all its values.
+/// int64 holds all values of the type.
 bool is_integer(nc_type type) { return type != NC_FLOAT && type != NC_DOUBLE && type != NC_UINT64; }
 
-/// What `automatic` stands for. Collective.
+/// The method that `automatic` selects. Collective.
 ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
   if (by != ReadBy::automatic) return by;
   return make_topology(comm, options.ranks_per_node).n_nodes == 1 ? ReadBy::each : ReadBy::direct;
@@ -89,7 +88,7 @@ std::vector<T> Reader::make_room(const std::string& variable, const Box& box) co
   for (const std::size_t n : box.count) elements *= static_cast<double>(n);
   try {
     if (elements < 0x1p48) return std::vector<T>(box.elements());
-  } catch (const std::bad_alloc&) { // as more than any machine has
+  } catch (const std::bad_alloc&) { // the same error as above
   }
   fail("variable '" + variable + "': expected memory for " + in_words(box.count) +
        " values, found none");
@@ -99,8 +98,8 @@ Packing Reader::packing(const std::string& variable) const {
   return {contents().variables[id(variable)], m_path};
 }
 
-/// The values of a box, as they are in the file but for their type; they are read into the end of
-/// `values`, and need no other memory. Collective; a failure may be this rank's alone.
+/// The values of a box, converted only in type, read into the end of `values` without other memory.
+/// Collective; a failure may be this rank's alone.
 template <class T>
 void Reader::read_as(const std::string& variable, const Box& box, int nc_type,
                      std::vector<T>& values) const {

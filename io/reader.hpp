@@ -3,16 +3,15 @@
 //   io::Reader in("antarctica_32km.nc", comm);
 //   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
 //
-// By default every rank of a single node opens the file by itself (serial NetCDF-C), and one rank
-// of each node where there are several. All ways give the same values, bit for bit
-// (read/options.hpp):
+// By default every rank of a single node opens the file with serial NetCDF-C; on several nodes one
+// rank of each does. All methods give the same values, bit for bit (read/options.hpp):
 //
 //   io::Reader in("antarctica_1km.nc", comm, {io::ReadBy::parallel});
 //
-// All functions marked collective are called by every rank of `comm`, in the same order; an error
-// on any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be
+// Functions marked collective are called by every rank of `comm`, in the same order; an error on
+// any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be
 // empty (a count of 0), differ between ranks, and overlap. Neighbours: error.hpp (Error),
-// contents.hpp (the header), packing.hpp (values), read/source.hpp (the ways), writer.hpp.
+// contents.hpp (the header), packing.hpp (values), read/source.hpp (the methods), writer.hpp.
 #pragma once
 
 #include "io/error.hpp"
@@ -37,17 +36,17 @@ class Reader {
 public:
   using Axis = Contents::Dimension;
 
-  /// Collective. Error if the file is missing, cannot be read, is not NetCDF or is shorter than its
-  /// header says. `comm` must outlive the reader.
+  /// Collective. Error if the file is missing, unreadable, not NetCDF or too short for its header.
+  /// `comm` must outlive the reader.
   Reader(std::string path, MPI_Comm comm, ReadOptions options = {});
-  /// With ReadBy::parallel collective.
+  /// Collective with ReadBy::parallel.
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
   const std::string& path() const { return m_path; }
-  ReadBy by() const { return m_by; } ///< not automatic: what it stands for
-  /// What it has cost this rank so far; see summarize().
+  ReadBy by() const { return m_by; } ///< the method chosen, never automatic
+  /// The cost on this rank so far; see summarize().
   ReadStatistics statistics() const;
 
   // --- What the file holds (local, the same on every rank) ---
@@ -56,16 +55,15 @@ public:
   bool has(const std::string& variable) const;
   /// Dimensions of a variable in the order of the file, slowest first.
   std::vector<Axis> dimensions(const std::string& variable) const;
-  /// The same in words: "y = 3, x = 4".
+  /// The same as text: "y = 3, x = 4".
   std::string shape(const std::string& variable) const;
   /// "byte", "short", "int", "int64", "float", "double", "char", ...
   std::string type(const std::string& variable) const;
   std::size_t length(const std::string& dimension) const;
-  /// Length of the unlimited dimension; 0 if there is none.
   std::size_t records() const;
 
-  /// Attributes; `variable` = "" means of the file. nullopt if absent. Error if it is a number
-  /// (text) where text (numbers) was asked for. Text (plain_text): characters, or one string.
+  /// Attributes; `variable` = "": of the file. nullopt if absent. Error if text() finds a number or
+  /// numbers() finds text. Text (plain_text): characters, or one string.
   std::optional<std::string> text(const std::string& variable, const std::string& name) const;
   std::optional<std::vector<double>> numbers(const std::string& variable,
                                              const std::string& name) const;
@@ -75,27 +73,23 @@ public:
   /// The only value of an attribute; Error if it has several.
   std::optional<double> number(const std::string& variable, const std::string& name) const;
 
-  /// How the stored values of a variable become numbers.
   Packing packing(const std::string& variable) const;
 
   // --- Values (collective) ---
 
-  /// Values of the block start[d] <= index < start[d] + count[d], row-major, one start and count
-  /// per dimension of the variable, unpacked: NaN where they are missing. Error if one lies beyond
-  /// the valid range of its variable.
+  /// Unpacked values of the block start[d] <= index < start[d] + count[d], row-major, one start and
+  /// count per dimension; NaN where missing. Error if a value lies beyond the valid range.
   std::vector<double> read_block(const std::string& variable, const std::vector<std::size_t>& start,
                                  const std::vector<std::size_t>& count) const;
 
-  /// The same for whole numbers. Integers that are not packed stay as they are stored, exact to 64
-  /// bits, fill values and limits without meaning; others are ids (Packing::id), and an Error if
-  /// they are missing or no whole numbers.
+  /// The same for whole numbers. Integers that are not packed are returned as stored, without
+  /// fill values and limits; others are ids (Packing::id), an Error if missing or not whole.
   std::vector<std::int64_t> read_block_int(const std::string& variable,
                                            const std::vector<std::size_t>& start,
                                            const std::vector<std::size_t>& count) const;
 
-  /// read_block of one record of a variable whose first dimension is unlimited or named "time";
-  /// `start` and `count` are of the other dimensions. No `record` means the last one. A variable
-  /// without that dimension is read as it is.
+  /// One record (by default the last) of a variable whose first dimension is unlimited or named
+  /// "time"; `start` and `count` are of the other dimensions. Other variables are read as they are.
   std::vector<double> read_record(const std::string& variable,
                                   const std::vector<std::size_t>& start,
                                   const std::vector<std::size_t>& count,

@@ -1,4 +1,3 @@
-// The rows of the registry, and what is opened from them. See registry.hpp.
 #include "io/registry.hpp"
 
 #include "io/agree.hpp"
@@ -45,7 +44,7 @@ const std::vector<LayoutRow>& layouts() {
       {"box", PerNode::optional,
        [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
       {"morton", PerNode::optional, morton_boxes},
-      {"file-per-aggregator", PerNode::optional, // what several files need is in all of them
+      {"file-per-aggregator", PerNode::optional, // shared variables are repeated in all files
        [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, true); },
        false, true},
   };
@@ -80,9 +79,8 @@ const Row& row_of(const std::vector<Row>& rows, std::string_view name, const cha
               std::string(name) + "'");
 }
 
-/// Hints for MPI-IO, unless the user's say otherwise: N aggregators per node
-/// (Options::aggregators), and writes without sieving, for ROMIO keeps its lock of the file where a
-/// sieved write fails, and other ranks then wait for it forever.
+/// Hints for MPI-IO that the user has not set: N aggregators per node (Options::aggregators), and
+/// no sieved writes, because ROMIO keeps its file lock after a failed one, and other ranks hang.
 Options with_hints(Options options, const Topology& topology) {
   if (uses_mpi_io(options) && mpi_io_name() == "ROMIO")
     options.hints.emplace("romio_ds_write", "disable");
@@ -97,7 +95,6 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
-/// With the layout native every rank hands what it has to the format.
 OpenFormat open_native(MPI_Comm comm, const Options& options) {
   return [=](const std::string& path, const Schema& schema) {
     return open_anew(comm, path, schema, options);
@@ -108,8 +105,8 @@ OpenFormat open_native(MPI_Comm comm, const Options& options) {
 
 std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
                                   const Options& options) {
-  if (has_features(options, classic))
-    classic_mode(path, schema, options); // refuses before there is a file
+  // refuse before there is a file
+  if (has_features(options, classic)) classic_mode(path, schema, options);
   if (has_features(options, netcdf)) on_rank_0(comm, [&] { create_anew(path); });
   return format_row(options.format).open(comm, path, schema, options);
 }
@@ -189,9 +186,8 @@ OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& top
                 "format serial or direct, or accept " +
                 "that errors are lost (-io_ompio yes)");
   }
-  return [open](const std::string& path,
-                const Schema& schema) { // ROMIO takes what stands before a colon for a file system,
-                                        // and cuts it off
+  // ROMIO takes text before a colon for a file system, and removes it
+  return [open](const std::string& path, const Schema& schema) {
     if (path.find(':') != std::string::npos)
       throw Error("file '" + path + "': expected a path without ':' (MPI-IO), found one");
     return open(path, schema);

@@ -1,4 +1,3 @@
-// Validation of schemas, types of attributes. See schema.hpp.
 #include "io/schema.hpp"
 
 #include "io/error.hpp"
@@ -55,7 +54,7 @@ template <class To, class From> To converted(From number, const std::string& wha
   if constexpr (std::is_floating_point_v<To>) {
     return static_cast<To>(number);
   } else {
-    // compare before the conversion: a value out of range has no defined result
+    // compare before the conversion, which is undefined out of range
     const auto low = static_cast<long double>(std::numeric_limits<To>::min()),
                high = static_cast<long double>(std::numeric_limits<To>::max());
     const auto wide = static_cast<long double>(number);

@@ -1,12 +1,11 @@
-// What a file holds, declared before any value is written: dimensions, variables, attributes.
+// The contents of a file, declared before any value is written: dimensions, variables, attributes.
 //
 //   Schema s;
 //   s.dimensions = {{"time", unlimited}, {"y", My}, {"x", Mx}};
 //   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}}}};
 //   s.attributes = {{"Conventions", "CF-1.8"}};
 //
-// Every rank holds the same schema. Neighbours: file.hpp (File), formats/format.hpp (the formats
-// that write it).
+// Every rank holds the same schema. Neighbours: file.hpp (File), formats/format.hpp (writes it).
 #pragma once
 
 #include <array>
@@ -20,7 +19,6 @@
 
 namespace nunatak::io {
 
-/// The element types that every format can store.
 enum class Type { int8, int16, int32, int64, float32, float64 };
 
 constexpr std::array<Type, 6> all_types = {Type::int8,  Type::int16,   Type::int32,
@@ -45,7 +43,7 @@ template <class T> constexpr Type type_of() {
   }
 }
 
-/// f(T{}), where T is the C++ type that `type` stands for.
+/// f(T{}), where T is the C++ type of `type`.
 template <class F> auto with_type(Type type, const F& f) {
   switch (type) {
   case Type::int8:
@@ -87,14 +85,14 @@ struct Attribute {
 /// The length of the one dimension that grows, record by record.
 constexpr std::size_t unlimited = 0;
 
-/// The record of a variable that has none.
+/// Stands for the record of a variable that has none.
 constexpr std::size_t no_record = static_cast<std::size_t>(-1);
 
 struct Dimension {
   std::string name;
   std::size_t length = unlimited;
-  bool distributed =
-      false; ///< cut among the ranks of the model: layouts cut it among aggregators (partition.hpp)
+  /// Cut among the ranks of the model: layouts cut it among aggregators (partition.hpp).
+  bool distributed = false;
 };
 
 struct Variable {
@@ -109,28 +107,23 @@ struct Schema {
   std::vector<Variable> variables;
   std::vector<Attribute> attributes; ///< of the file
 
-  /// Error if a name is twice, is not a NetCDF name or is unknown; if there is more than one
-  /// unlimited dimension or it is not the first of a variable; if an attribute has no value or (see
-  /// own_type) does not fit the variable's type.
+  /// Error if a name is duplicate, unknown or not a NetCDF name; if there are two unlimited
+  /// dimensions, or one that is not the first; if an attribute has no value or the wrong type.
   void validate() const;
 
-  std::size_t
-  variable(const std::string& name) const; ///< index; Error if there is none of that name
-  std::size_t
-  dimension(const std::string& name) const; ///< index; Error if there is none of that name
+  std::size_t variable(const std::string& name) const;  ///< index; Error if there is none
+  std::size_t dimension(const std::string& name) const; ///< index; Error if there is none
   /// Lengths of the dimensions of a variable; the unlimited one is 0.
   std::vector<std::size_t> shape(const Variable& variable) const;
   bool has_records(const Variable& variable) const;
-  std::size_t
-  bytes(const Variable& variable) const; ///< of the values of a variable, or of one record of it
+  std::size_t bytes(const Variable& variable) const; ///< of a variable, or of one record of it
 };
 
-/// The attributes that CF and the NetCDF library want in the type of their variable: _FillValue,
+/// Attributes that CF and the NetCDF library require in the type of their variable: _FillValue,
 /// missing_value, valid_min, valid_max, valid_range, flag_values, flag_masks.
 bool wants_own_type(const std::string& attribute);
 
-/// The value as it is written: of the variable's own type where wants_own_type(), whatever type the
-/// numbers were given in. Error if an integer variable would not hold the number exactly.
+/// The value as written, of the variable's type where required. Error if an integer cannot hold it.
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable);
 
 } // namespace nunatak::io

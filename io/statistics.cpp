@@ -1,4 +1,3 @@
-// Sums and reductions of statistics. See statistics.hpp.
 #include "io/statistics.hpp"
 
 #include "io/agree.hpp"
@@ -35,8 +34,8 @@ Statistics& Statistics::operator+=(const Statistics& other) {
 
 std::vector<OverRanks> over_ranks(MPI_Comm comm, const std::vector<double>& numbers) {
   const int size = size_of(comm);
-  std::vector<double> sums = numbers,
-                      extremes = numbers; // maxima, and of the negative numbers: minima
+  // extremes: maxima, and of the negated numbers minima
+  std::vector<double> sums = numbers, extremes = numbers;
   for (const double number : numbers) extremes.push_back(-number);
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM,
                 comm);

@@ -1,5 +1,4 @@
-// Where the time of a writer and of a reader goes: seconds, bytes and operations. Filled by File
-// (file.hpp) per phase and by the ways to read (read/source.hpp), turned into JSON by the report.
+// Seconds, bytes and operations of a writer, by phase, and of a reader, for the report.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -16,7 +15,7 @@ namespace nunatak::io {
 enum class Phase {
   open,     ///< create the file
   define,   ///< write the header
-  reserve,  ///< room on the disk for the next record
+  reserve,  ///< allocate disk space for the next record
   post,     ///< put: copy, send or write the values
   exchange, ///< layouts: move the values to the ranks that write them
   stall,    ///< async: wait for memory of the ring
@@ -46,11 +45,10 @@ struct Statistics {
   Statistics& operator+=(const Statistics& other);
 };
 
-/// Of one number per rank.
 struct OverRanks {
   double min = 0.0, mean = 0.0, max = 0.0;
 };
-/// Of each of `numbers`, as many on every rank. Collective: two reductions.
+/// Of each of `numbers`, the same count on every rank. Collective: two reductions.
 std::vector<OverRanks> over_ranks(MPI_Comm comm, const std::vector<double>& numbers);
 
 /// The statistics of all ranks: bytes and operations are summed.
@@ -59,7 +57,7 @@ struct Summary {
     std::int64_t bytes = 0, operations = 0;
   };
   std::array<Entry, n_phases> phases{};
-  Work work; ///< the sum; exchange_seconds is not filled: see the phase
+  Work work; ///< the sum, without exchange_seconds: see the phase
 
   const Entry& operator[](Phase phase) const { return phases[static_cast<std::size_t>(phase)]; }
 };
@@ -71,15 +69,15 @@ Summary summarize(MPI_Comm comm, const Statistics& statistics);
 struct ReadStatistics {
   double open_seconds = 0.0;    ///< open, header, its broadcast
   double read_seconds = 0.0;    ///< in the library that reads values
-  double scatter_seconds = 0.0; ///< serial, direct: messages, waiting for them included
-  std::int64_t bytes =
-      0; ///< values that libraries have read for this rank, in the types of the file
+  double scatter_seconds = 0.0; ///< serial, direct: messages, including waiting for them
+  /// Bytes that libraries have read for this rank, in the types of the file.
+  std::int64_t bytes = 0;
   std::int64_t operations = 0; ///< library calls that read values
-  std::int64_t sent_bytes = 0; ///< serial, direct: values that this rank has sent
+  std::int64_t sent_bytes = 0; ///< serial, direct: values sent by this rank
   std::int64_t openers = 0;    ///< 1 if this rank opens the file, for its header or for values
 };
 
-/// The same of all ranks: seconds, and sums.
+/// Reading: minimum, mean and maximum of the seconds, sums of the rest, over all ranks.
 struct ReadSummary {
   using Seconds = OverRanks;
   Seconds open, read, scatter;

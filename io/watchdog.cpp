@@ -32,7 +32,7 @@ Watchdog::Watched Watchdog::set(Watched watched) {
   return std::exchange(m_watched, watched);
 }
 
-/// A look at every sixteenth of the patience, and at the end of it.
+/// Checks at every sixteenth of the patience, and at its end.
 void Watchdog::sleep_and_look() {
   std::chrono::milliseconds nap = m_patience / 16;
   std::unique_lock lock(m_mutex);
@@ -68,7 +68,7 @@ void Watchdog::end_run(const std::string& error) {
                m_watched.path->c_str(), m_who.c_str(), m_watched.phase,
                static_cast<long long>(seconds), what.c_str());
   std::fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, 1); // output servers, too
+  MPI_Abort(MPI_COMM_WORLD, 1); // also ends output servers
   std::_Exit(1);                // not reached
 }
 

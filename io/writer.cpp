@@ -1,4 +1,3 @@
-// Opens files by the registry. See writer.hpp.
 #include "io/writer.hpp"
 
 #include "io/async/async_file.hpp"

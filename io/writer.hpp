@@ -1,23 +1,21 @@
-// Writing distributed arrays to NetCDF files. What the model sees of io.
+// Writing distributed arrays to NetCDF files: the interface of io to the model.
 //
-//   auto writer = make_writer(comm, options);                       // format, layout, transport:
-//   chosen at run time auto file = writer->open("ex.nc", schema, {FileKind::append, 10}); //
-//   everything is declared here file->put_all("x", x);                                          //
-//   small, the same on all ranks file->put_all("time", record, std::vector<double>{t});
-//   file->put("thk", record, block, thk.data() + first_owned);      // each rank its own block
+//   auto writer = make_writer(comm, options);  // format, layout, transport: chosen at run time
+//   auto file = writer->open("ex.nc", schema, {FileKind::append, 10}); // everything is declared
+//   file->put_all("x", x);                     // small, the same on all ranks
+//   file->put_all("time", record, std::vector<double>{t});
+//   file->put("thk", record, block, thk.data() + first_owned); // each rank its own block
 //   file->end_record(step);
-//   file->close(step);                                              // durable from here on
+//   file->close(step);                         // durable from here on
 //
 // Every function of a File is called by all ranks, in the same order; different files may
 // interleave freely. Blocks may be empty. An array may be changed as soon as put() returns. Errors
 // of one rank are errors of all, thrown at the latest by the next end_record(), sync() or close().
-// A File destroyed without close() leaves name.nc.tmp and no final name.
+// A File destroyed without close() leaves name.nc.tmp and no final name. With transport async
+// (async/servers.hpp) close() only hands over, and writer->finish() makes durable.
 //
-// With transport async (async/servers.hpp) close() hands over, and writer->finish() makes durable.
-//
-// A File (file.hpp) checks, times and counts; SyncFile (durable/sync_file.hpp) writes through a
-// Format (formats/format.hpp) and makes it durable, AsyncFile (async/async_file.hpp) lets servers
-// do it. Reading: reader.hpp.
+// A File (file.hpp) checks, times and counts; SyncFile writes through a Format (formats/format.hpp)
+// and makes it durable, AsyncFile lets servers write. Reading: reader.hpp.
 #pragma once
 
 #include "io/file.hpp"
@@ -38,29 +36,25 @@ struct ServerReport;
 /// Opens files; sums their statistics. Must outlive its files.
 class Writer {
 public:
-  /// Collective. `comm` must outlive the writer. Error if a choice does not exist, naming those
-  /// that do, or if choices do not go together, saying why. `who`: this rank, in messages of the
-  /// watchdog; "" is its number.
+  /// Collective. `comm` must outlive the writer. Error, with the reason, if a choice does not exist
+  /// or choices do not go together. `who` names this rank in watchdog messages ("": its number).
   Writer(MPI_Comm comm, Options options, const std::string& who = "");
   ~Writer();
 
-  /// Create path.tmp and write its header. Error on every rank if that is not possible, or if
-  /// `path` is a folder (or else not a regular file) or longer than the file system takes with
-  /// ".0000.tmp" after it.
+  /// Create path.tmp and write its header. Collective. Error if that fails, if `path` exists and is
+  /// not a regular file, or if it is too long with ".0000.tmp" appended.
   std::unique_ptr<File> open(const std::string& path, const Schema& schema,
                              FileOptions file_options = {});
 
-  /// All files that were closed are durable when it returns. transport sync: they are already.
-  /// Collective; throws what went wrong on the servers.
+  /// Waits until all closed files are durable (async). Collective; throws errors of the servers.
   void finish();
-  /// async: names of the files that were committed since the last call, on rank 0.
+  /// async: names of the files committed since the last call, on rank 0.
   std::vector<std::string> take_committed();
 
   const Options& options() const { return m_options; }
   /// Of all files so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
-  /// Of the servers, by group, on rank 0, at the last finish(); none with
-  /// transport sync.
+  /// Of the servers, by group, on rank 0, at the last finish(); empty with transport sync.
   const std::vector<ServerReport>& server_reports() const { return m_server_reports; }
 
 private:
@@ -74,7 +68,6 @@ private:
   std::vector<ServerReport> m_server_reports;
 };
 
-/// The same.
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options);
 
 } // namespace nunatak::io

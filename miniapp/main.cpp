@@ -14,8 +14,7 @@ using namespace nunatak;
 
 namespace {
 
-/// With the time of rank 0: others may look at the clock a second later, and what they define in a
-/// file must be the same.
+/// With rank 0's time: attributes of a file must be the same on all ranks.
 std::string command_line(MPI_Comm comm, int argc, char** argv) {
   std::string now = utc_now();
   MPI_Bcast(now.data(), static_cast<int>(now.size()), MPI_CHAR, 0, comm);
@@ -24,13 +23,12 @@ std::string command_line(MPI_Comm comm, int argc, char** argv) {
   return words;
 }
 
-/// The exit status.
 int run(const Session& session, Options& options, const std::string& command) {
-  // 1. the timers that account for all that follows
+  // 1. timers for all that follows
   const Log log(session.rank(), options.verbose);
   Timers timers;
 
-  // 2. the model, with its state from a file or a generator
+  // 2. the model with its initial state, from a file or a generator
   auto init = std::make_unique<Timers::Scope>(timers, "init");
   Model model(options, session.comm(), timers, log);
 
@@ -42,8 +40,8 @@ int run(const Session& session, Options& options, const std::string& command) {
   init.reset();
   log.line(describe(model.grid()));
 
-  // 4. time steps: diagnose flow and melt, write what is due, choose the length of the step,
-  // advance, write scalars
+  // 4. time steps: diagnose flow and melt, write what is due, choose and take the step, write
+  // scalars
   const auto fields = [&] { return model.fields(); };
   const auto diagnose_and_write = [&] {
     try {
@@ -67,7 +65,7 @@ int run(const Session& session, Options& options, const std::string& command) {
     log.line(summary.line(clock, stable.why(), model.last_solve()));
   }
 
-  // 5. the last state, with its own flow and melt, into the result; all files are closed
+  // 5. the final state with its own flow and melt; all files are closed
   if (!clock.zero_length()) diagnose_and_write();
   const std::string state = output.finish(clock, fields);
 

@@ -1,5 +1,5 @@
-// The STREAM triad a = b + s c on arrays far larger than any cache: what the memory of this machine
-// gives at this moment. Benchmarks give their times in passes of it.
+// The STREAM triad a = b + s c on arrays far larger than any cache: the memory bandwidth at this
+// moment. Benchmarks report their times in passes of it.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -16,14 +16,14 @@ inline double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
 }
 
-/// Of an even number of values the mean of the two in the middle.
+/// The mean of the two middle values if their number is even.
 inline double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const std::size_t n = values.size();
   return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
-/// Of all processes together, in the memory that is nearest to the loops: on a GPU its own.
+/// Runs on all processes together, in the memory nearest to the loops: on a GPU its own.
 class Triad {
 public:
   Triad() : m_ranks(World().size()), m_words(std::max((1 << 24) / m_ranks, 1)) {
@@ -33,10 +33,10 @@ public:
     Kokkos::deep_copy(m_b, 1.0);
     Kokkos::deep_copy(m_c, 2.0);
     run();
-    m_GB_per_s.clear(); // the warm-up
+    m_GB_per_s.clear(); // drops the warm-up
   }
 
-  /// One pass; keeps 24 bytes per element over the time of the slowest rank.
+  /// One pass; records 24 bytes per element over the time of the slowest rank.
   void run() {
     const View a = m_a, b = m_b, c = m_c;
     World().barrier();

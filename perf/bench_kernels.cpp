@@ -1,13 +1,12 @@
-// bench_kernels: times hybrid steps of the synthetic continent, their parts and their loops,
-// against the bytes that they must move. Needs a compiler and Kokkos (and MPI where it was built
-// with it). Prints one JSON object.
+// bench_kernels: times hybrid steps of the synthetic continent, their parts and loops, and relates
+// them to the bytes that they must move. MPI is optional. Prints one JSON object.
 //
 //   bench_kernels -grid_dx 8e3
 //
-// The steps are those of nunatak-step (kernels/step/hybrid.hpp) with the checks of the model after
-// each: a field that is no number or a mass budget that does not close is an error. "fields" is
-// what nunatak-step -sliding_q 0.25 prints after as many steps: the same bits on every machine.
-// docs/performance.md explains the JSON.
+// Steps as in nunatak-step (kernels/step/hybrid.hpp), each with the checks of the model: values
+// that are not finite or an open mass budget are errors. "fields" is the fingerprint of
+// nunatak-step -sliding_q 0.25 after as many steps, on every machine. The JSON:
+// docs/performance.md.
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"
@@ -44,14 +43,14 @@ struct Arguments {
   std::string stress = "ssa+sia";
 };
 
-/// What is timed.
+/// The measured functions.
 struct Subject {
-  std::function<double()> step;   ///< one step and its checks; its length, s
-  std::function<Seconds()> parts; ///< of its parts so far, on this rank;
+  std::function<double()> step;   ///< one step and its checks; returns its length, s
+  std::function<Seconds()> parts; ///< seconds of its parts so far, on this rank
   Sizes sizes;
 };
 
-/// Sizes that the bytes are counted from, over all ranks. Reads on the host.
+/// Sizes for the byte counts, over all ranks. Reads on the host.
 Sizes sizes_of(const Patch& p, const Levels& levels, const State& state) {
   Kokkos::fence();
   std::int64_t icy_cells = 0, points = 0;
@@ -67,7 +66,7 @@ Sizes sizes_of(const Patch& p, const Levels& levels, const State& state) {
   return {static_cast<double>(p.Mx) * p.My, sum(icy_cells), sum(points), levels.size()};
 }
 
-/// 2026/11/23 10:40:45.123: as nvidia-smi writes the time of what it has sampled.
+/// The time in the format of nvidia-smi: 2026/11/23 10:40:45.123.
 std::string local_time() {
   const auto now = std::chrono::system_clock::now();
   const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
@@ -79,12 +78,11 @@ std::string local_time() {
   return text;
 }
 
-/// How long each loop takes, by its label: Kokkos calls back before and after it. Where a loop
-/// returns before it is done (a GPU) it is waited for, so that a step is slower than without; its
-/// parts are then timed in other steps.
+/// The time of each loop by its label, from Kokkos's profiling callbacks. Asynchronous loops (GPU)
+/// are fenced, which slows the step; its parts are therefore timed in other steps.
 class LoopTimes {
 public:
-  /// From now on all loops are timed.
+  /// Times all loops from now on.
   static void start() {
     namespace tools = Kokkos::Tools::Experimental;
     tools::set_begin_parallel_for_callback(begin);
@@ -92,7 +90,7 @@ public:
     tools::set_end_parallel_for_callback(end);
     tools::set_end_parallel_reduce_callback(end);
   }
-  /// Since the last call.
+  /// Seconds since the last call.
   static Seconds take() { return std::exchange(s_loops, {}); }
 
 private:
@@ -114,7 +112,7 @@ class StepTimes {
 public:
   explicit StepTimes(const Subject& subject) : m_subject(subject) {}
 
-  /// A first step, with the solve from rest, and `repeat` steps that count.
+  /// A first step, with the solve from rest, and `repeat` steps that are measured.
   void run(int repeat) {
     if (loops_on_host) LoopTimes::start();
     one(m_steps);
@@ -122,7 +120,7 @@ public:
     for (int n = 0; n < repeat; ++n) one(m_steps);
     m_until = local_time();
   }
-  /// Where loops are waited for to be timed: as many steps more, for them alone.
+  /// If timing requires fences: as many additional steps, for the loops alone.
   void run_loops() {
     if (loops_on_host) return;
     LoopTimes::start();
@@ -167,7 +165,7 @@ public:
 private:
   static constexpr const char* whole = "whole step";
 
-  /// Seconds of the whole step, of each part and each loop ("loop: ..."), on its slowest rank.
+  /// Appends the seconds of the step, of each part and loop ("loop: ..."), on the slowest rank.
   void one(std::vector<Seconds>& steps) {
     const Seconds before = m_subject.parts();
     const auto begin = SteadyClock::now();
@@ -188,7 +186,7 @@ private:
     for (int n = 0; n < 3; ++n) m_triad.run();
   }
 
-  /// What a name took, the first step apart, and its share of the triad if its bytes are counted.
+  /// Times of a name without the first step; fraction of the triad if its bytes are counted.
   nlohmann::json figures(const std::vector<Seconds>& steps, const std::string& name,
                          double bytes) const {
     std::vector<double> seconds;
@@ -213,7 +211,6 @@ private:
   std::string m_from, m_until;
 };
 
-/// Seconds of each part.
 class PartTimes final : public StepWatch {
 public:
   void begin(const char* part) override { m_part = part, m_begin = SteadyClock::now(); }
@@ -228,7 +225,7 @@ private:
   SteadyClock::time_point m_begin;
 };
 
-/// The checks of the model, on one rank of `ranks` per process.
+/// The checks of the model for one rank per process.
 class Checks {
 public:
   Checks(Ranks& ranks, const Levels& levels) : m_ranks(ranks), m_Lz(levels.Lz()) {}
@@ -237,7 +234,7 @@ public:
   void add(const Hybrid& hybrid) {
     const Patch patch = m_ranks.patch(0);
     const Seen seen = look_over(patch, hybrid.state(0), &hybrid.flow(0));
-    m_budget += sum_over_ranks(m_ranks, hybrid.step_sums()).budget; // look_over has waited
+    m_budget += sum_over_ranks(m_ranks, hybrid.step_sums()).budget; // look_over has fenced
     m_misses = closure(m_start, sum_over_ranks<FixedSum>(m_ranks, {seen.volume}), m_budget);
     if (const auto broken = World().sum(seen.broken); broken > 0)
       throw Error("wrong result: thickness or temperature is no number in " +
@@ -271,7 +268,7 @@ nlohmann::json run(const Arguments& a) {
   HybridOptions options;
   options.dt_max = a.dt_max * seconds_per_year;
   options.pico = PicoOptions{};
-  options.pico->skip_unchanged = false; // every update is a whole one
+  options.pico->skip_unchanged = false; // computes every update in full
   std::unique_ptr<SsaSolver> sliding;
   if (a.stress != "sia") sliding = std::make_unique<SsaNewton>(*ranks, a.dx, a.dx, SsaOptions{});
   PartTimes times;
@@ -310,7 +307,7 @@ nlohmann::json run(const Arguments& a) {
   json["ranks"] = {{"size", World().size()},
                    {"px", ranks->decomposition().px},
                    {"py", ranks->decomposition().py}};
-  if (nonlinear > 0) { // all steps, the first one with its solve from rest, too
+  if (nonlinear > 0) { // all steps, including the first one with its solve from rest
     const double bytes = ssa_bytes(static_cast<double>(last.unknown_cells), nonlinear, linear);
     ssa["bytes_per_unknown_cell_and_step"] =
         bytes / static_cast<double>(last.unknown_cells) / (a.repeat + 1);

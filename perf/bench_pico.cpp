@@ -1,14 +1,12 @@
-// bench_pico: times a whole PICO update and its parts, checks what it computed, and prints one JSON
-// object.
+// bench_pico: times a PICO update and its parts, checks the results, and prints one JSON object.
 //
 //   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -grid_dx 16km
-//   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep (perf/upsample.py
-//   makes such a file)
+//   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep
 //
-// The update, one with unchanged geometry, the geometry and the melt run one after the other within
-// a repetition, so that a disturbance of the machine affects all alike. A time is that of the
-// slowest rank after a barrier. The first repetition is the warm-up and is dropped. perf/README.md
-// explains the JSON; nunatak-labels and nunatak-distance time these algorithms by themselves.
+// A repetition runs an update, one with unchanged geometry, the geometry and the melt in sequence,
+// so that disturbances affect all alike. A time is that of the slowest rank after a barrier; the
+// warm-up is dropped. JSON and input: perf/README.md. nunatak-labels and nunatak-distance time
+// algorithms alone.
 #include "kernels/cases/continent.hpp"
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -64,7 +62,7 @@ struct Arguments {
 struct Problem {
   Grid grid;
   std::unique_ptr<MpiRanks> ranks;
-  std::vector<PicoInput> in; // of the one local rank
+  std::vector<PicoInput> in; // for the one local rank
 
   explicit Problem(const Grid& g, MPI_Comm comm)
       : grid(g), ranks(std::make_unique<MpiRanks>(comm, g.decomposition)) {
@@ -82,7 +80,7 @@ struct Problem {
   }
 };
 
-/// The grid of the file cut into patches; then every cell, and with it every patch, is refined.
+/// The grid of the file is decomposed; then every cell, and with it every patch, is refined.
 Problem from_file(const Arguments& a, const Session& session) {
   const Log silent(session.rank(), false);
   const Input input(a.input, session.comm(), silent);
@@ -99,7 +97,7 @@ Problem from_file(const Arguments& a, const Session& session) {
   MpiRanks ranks(session.comm(), file.decomposition);
   State state(ranks.patch());
   Forcing forcing(ranks.patch());
-  input.read(Options{}, file, ranks, state, forcing); // a run with PICO, as by default
+  input.read(Options{}, file, ranks, state, forcing); // a default run with PICO
 
   Grid fine = file;
   fine.dx /= a.refine;
@@ -166,7 +164,7 @@ struct VirtualOptions {
   }
 };
 
-/// The patch of a virtual rank, cut from the whole grid.
+/// The patch of a virtual rank, copied from the whole grid.
 template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool ghosts) {
   Array2<T> part = make_array<T>(whole.label(), p);
   const int ring = ghosts ? 1 : 0;
@@ -177,7 +175,7 @@ template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool gh
   return part;
 }
 
-/// A number that depends on every bit of what an update has found, whatever the decomposition.
+/// A hash of every bit of an update's results, independent of the decomposition.
 std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
   using synthetic::fingerprint;
   return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) +
@@ -185,9 +183,9 @@ std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
          9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
 }
 
-/// Every number of ranks must give the same fields, bit for bit: an Error otherwise.
+/// Throws Error unless every number of ranks gives bitwise the same fields.
 nlohmann::json run_virtual(const Problem& problem, VirtualOptions options) {
-  options.pico.skip_unchanged = false; // every update is a whole one
+  options.pico.skip_unchanged = false; // computes every update in full
   const PicoInput& whole = problem.in[0];
   const Grid& grid = problem.grid;
   const LogGP machine = options.machine.machine();
@@ -250,8 +248,8 @@ nlohmann::json run_virtual(const Problem& problem, VirtualOptions options) {
 struct Timed {
   const char* name;
   std::function<void()> run;
-  std::vector<double> ms = {}; ///< of the slowest rank
-  Traffic traffic = {};        ///< of one call
+  std::vector<double> ms = {}; ///< slowest rank
+  Traffic traffic = {};        ///< one call
 
   double least() const { return *std::min_element(ms.begin(), ms.end()); }
 };
@@ -273,7 +271,7 @@ void time_alternately(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
   }
 }
 
-/// Owned cells in which two arrays differ in any bit, on this rank.
+/// The number of owned cells in which two arrays differ in any bit.
 template <class T> std::int64_t different(const Patch& p, const Array2<T>& a, const Array2<T>& b) {
   std::int64_t cells = 0;
   for (int j = 1; j <= p.ym; ++j) {
@@ -299,7 +297,7 @@ template <class T> T over_ranks(T value, MPI_Datatype type, MPI_Comm comm) {
   return value;
 }
 
-/// `cells` is of this rank: none may be wrong on any.
+/// `cells` is this rank's number of wrong cells; it must be 0 on all ranks.
 void require_none(std::int64_t cells, const std::string& what, MPI_Comm comm) {
   cells = over_ranks(cells, MPI_INT64_T, comm);
   if (cells != 0) throw Error("wrong result: " + what + " (" + std::to_string(cells) + " cells)");
@@ -354,9 +352,9 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
   const Grid& grid = problem.grid;
   const Patch p = ranks.patch();
   PicoOptions options;
-  options.skip_unchanged = false; // every update is a whole one
+  options.skip_unchanged = false; // computes every update in full
   Pico pico(ranks, grid.dx, grid.dy, options);
-  Pico keeps(ranks, grid.dx, grid.dy, PicoOptions{}); // does only what has changed: here the melt
+  Pico keeps(ranks, grid.dx, grid.dy, PicoOptions{}); // recomputes only what changed: here the melt
   pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, options);
   pico::ShelfMelt melt(ranks, grid.dx, grid.dy, options);
   std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, kept{PicoFields(p)},

@@ -1,12 +1,11 @@
-// bench_ssa: times solves of the shallow shelf approximation from rest, checks the velocity, and
-// prints one JSON object.
+// bench_ssa: times solves of the shallow shelf approximation from rest and checks the velocity.
 //
 //   mpiexec -n 1 bench_ssa -problem J -M 481            mpiexec -n 2 bench_ssa -problem plug -M 241
 //   bench_ssa -problem sheet -i antarctica.nc -grid_dx 8km -ssa_multigrid_smoothing 3
 //
-// Every solve begins with a new solver: its set-up counts. Solves and passes of the STREAM triad
-// alternate. A time is that of the slowest rank after a barrier. The first repetition is the
-// warm-up and is dropped. See perf/README.md for the JSON.
+// Every solve uses a new solver, set-up included, and alternates with passes of the STREAM triad. A
+// time is that of the slowest rank after a barrier; the warm-up is dropped. Prints JSON:
+// perf/README.md.
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
@@ -38,11 +37,11 @@ struct SsaProblem {
   double dx = 0.0, dy = 0.0; ///< m
   SsaOptions options;
   SsaInput in;
-  Array2<double> u, v; ///< the solution, m s-1
+  Array2<double> u, v; ///< the computed velocity, m s-1
 
-  /// The velocity it should have: of owned cell (j, i), in m s-1.
+  /// The expected velocity of owned cell (j, i), m s-1.
   std::function<void(int j, int i, double& U, double& V)> expected;
-  double bound = 0.0; ///< on the largest difference from it, m/a
+  double bound = 0.0; ///< on the largest error, m/a
 
   SsaProblem(MPI_Comm comm, const Decomposition& d) : ranks(std::make_unique<MpiRanks>(comm, d)) {
     const Patch p = ranks->patch();
@@ -70,8 +69,8 @@ struct SsaProblem {
   }
 };
 
-/// Square grids, as PISM's tests have. Bounds: the law of second order through the errors of PISM's
-/// finite elements.
+/// Square grids as in PISM's tests. Bounds: errors of PISM's finite elements, scaled with second
+/// order.
 SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm comm, int size) {
   using exact::PlugFlow;
   using exact::TestJ;
@@ -81,9 +80,9 @@ SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm c
   const double L = is_J ? TestJ::L : PlugFlow::L, dx = 2.0 * L / (is_J ? M : M - 1);
   problem.dx = problem.dy = dx;
   problem.bound =
-      is_J ? 598.0 / M / M : std::max(184.0 / (M - 1) / (M - 1), 1e-3); // eps shows on fine grids
+      is_J ? 598.0 / M / M : std::max(184.0 / (M - 1) / (M - 1), 1e-3); // 1e-3: regularisation
   problem.options = options;
-  if (is_J) problem.options.glen_n = problem.options.till_q = 1.0; // linear, and there is no drag
+  if (is_J) problem.options.glen_n = problem.options.till_q = 1.0; // linear, without drag
   const Patch p = problem.ranks->patch();
   problem.expected = [=](int j, int i, double& U, double& V) {
     const double x = p.global_i(i) * dx - L, y = p.global_j(j) * dx - L;
@@ -101,7 +100,7 @@ SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm c
         in.h(j, i) = (1.0 - rho_ice / rho_water) * in.H(j, i);
         in.hardness(j, i) = 2.0 * TestJ::nu0 * TestJ::H0 / in.H(j, i);
         in.mask(j, i) = floating_ice;
-        in.fixed(j, i) = gi == 0 && gj == 0 ? 1 : 0; // else it could drift
+        in.fixed(j, i) = gi == 0 && gj == 0 ? 1 : 0; // excludes rigid motion
       } else {
         in.H(j, i) = PlugFlow::h0;
         in.b(j, i) = 1000.0 - PlugFlow::slope * gi * dx;
@@ -118,9 +117,9 @@ SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm c
   return problem;
 }
 
-/// The first stress balance of the program. What is expected is the velocity that the model finds.
+/// The first stress balance of a run. The expected velocity is that of the model.
 SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
-  if (options.Mz == 0) options.Mz = 5; // the levels only matter for the hardness
+  if (options.Mz == 0) options.Mz = 5; // levels only affect the hardness
   const Log silent(0, false);
   Timers timers;
   Model model(options, comm, timers, silent);
@@ -157,7 +156,7 @@ struct Arguments {
   int M = 241, repeat = 5;
 };
 
-/// What was measured in the repetitions that count.
+/// Measurements of the repetitions without the warm-up.
 struct Times {
   std::vector<double> wall, cpu, setup, residual, jacobian, linear;
   void add(const SsaReport& r, double wall_seconds, double cpu_seconds) {
@@ -180,7 +179,7 @@ double largest(double value, MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
   return value;
 }
-/// Maximum of f(j, i) over the owned cells of all ranks, times the seconds of a year.
+/// Maximum of f(j, i) over all owned cells, in years instead of seconds.
 template <class F> double largest_per_year(const MpiRanks& ranks, const F& f) {
   const Patch p = ranks.patch();
   double most = 0.0;
@@ -197,13 +196,12 @@ void require(bool right, const std::string& what, double found, double expected)
   throw Error("wrong result: " + what + text);
 }
 
-/// The repetitions.
 struct Measured {
   Times times;
-  SsaReport report; ///< of the last one, as `solver`
+  SsaReport report; ///< of the last one, in `solver`
   std::string solver;
   Triad triad;
-  double differs = 0.0; ///< largest difference of a velocity from the first one, m/a
+  double differs = 0.0; ///< largest difference from the first velocity, m/a
 };
 
 Measured measure(SsaProblem& problem, const std::string& solver, int repeat, bool sheet) {
@@ -258,7 +256,7 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
   require(error <= (sheet ? problem.bound * speed : problem.bound),
           sheet ? "difference from the program's velocity (m/a)" : "error (m/a)", error,
           sheet ? problem.bound * speed : problem.bound);
-  // a new solver that starts from the solution finds nothing to do
+  // a new solver that starts from the solution must find a converged residual
   const SsaReport again =
       make_ssa_solver(*problem.ranks, problem.dx, problem.dy, problem.options, options.ssa_solver)
           ->solve(problem.in, problem.u, problem.v);
@@ -268,8 +266,8 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
 
   const double seconds = median(times.wall),
                unknowns = 2.0 * static_cast<double>(report.unknown_cells);
-  const double triad_pass =
-      24e-9 * unknowns / triad.GB_per_s(); // over as many doubles as there are unknowns
+  // a pass over as many doubles as there are unknowns
+  const double triad_pass = 24e-9 * unknowns / triad.GB_per_s();
   nlohmann::json json = {
       {"benchmark", "ssa"}, {"problem", arguments.problem}, {"started", utc_now()}};
   json["repetitions"] = arguments.repeat;

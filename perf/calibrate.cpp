@@ -1,13 +1,11 @@
-// calibrate: the constants of a LogGP machine (kernels/grid/virtual/loggp.hpp), measured on the
-// ranks that it runs on. Prints one JSON object, which nunatak-distance, nunatak-labels,
-// nunatak-step and bench_pico read (-machine).
+// calibrate: measures the constants of a LogGP machine (kernels/grid/virtual/loggp.hpp) on its
+// ranks. Prints JSON for -machine of nunatak-distance, nunatak-labels, nunatak-step and bench_pico.
 //
 //   mpiexec -n 8 calibrate > machine.json
 //
-// Everything is measured in long rows of the same operation, and is the mean of the ranks: a rank
-// that is late at the beginning of one operation finds its messages waiting, so that the time of
-// the slowest rank in a single one counts some waits twice. The constants are medians over the
-// repetitions.
+// Operations are measured in rows, as the mean over ranks: a late rank finds the next messages
+// waiting, so that the slowest rank's time of a single operation would count some waits twice. The
+// constants are medians.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -31,11 +29,10 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int row = 10; // operations one after another
-constexpr int table =
-    16384; // bytes of a long sum: that of a table of a hundred shelves has so many
-constexpr double busy = 1e-4; // s, before each: a rank that has done something sleeps shorter on
-                              // the emulated cluster (idle.cpp)
+constexpr int row = 10; // consecutive operations
+// bytes of a long sum, as for a table of a hundred shelves
+constexpr int table = 16384;
+constexpr double busy = 1e-4; // s before each: idle.cpp shortens the sleep of a busy rank
 
 class Calibration {
 public:
@@ -45,7 +42,6 @@ public:
     m_buffer.resize(1 << 20);
   }
 
-  /// Seconds of one operation in a row of them.
   double time(const std::function<void()>& operation) const {
     std::vector<double> seconds;
     for (int n = 0; n <= m_repeat; ++n) {
@@ -65,18 +61,18 @@ public:
     return median(seconds);
   }
 
-  /// One way, between the first rank and the last.
+  /// One-way time between the first rank and the last.
   double ping_pong(int bytes) {
     const int last = m_size - 1;
     const double both = time([&] {
       if (m_rank == 0) send(last, bytes), receive(last, bytes);
       if (m_rank == last) receive(0, bytes), send(0, bytes);
     });
-    // the others did nothing meanwhile
+    // the other ranks are idle
     return 0.5 * both * m_size / std::min(m_size, 2);
   }
 
-  /// Every rank sends to and receives from its two neighbours in a ring.
+  /// Every rank exchanges messages with its two neighbours in a ring.
   void round() {
     const int left = (m_rank + m_size - 1) % m_size, right = (m_rank + 1) % m_size;
     std::array<MPI_Request, 4> requests;
@@ -90,7 +86,7 @@ public:
     MPI_Waitall(4, requests.data(), MPI_STATUSES_IGNORE);
   }
 
-  /// What rank 0 has spent in a call that sends, by the median.
+  /// Median time of rank 0 in a send call.
   double overhead() const { return median(m_sending); }
 
   void reduction(int numbers = 1) const {
@@ -103,7 +99,7 @@ public:
     MPI_Iallreduce(&mine, &all, 1, MPI_INT64_T, MPI_MAX, world_comm(), &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
-  /// Lengths, then contents, for which libraries take another way: two of them.
+  /// Lengths, then contents, as two collectives.
   void gather_all() {
     std::vector<int> lengths(static_cast<std::size_t>(m_size)), starts(lengths);
     auto* all = reinterpret_cast<int*>(m_buffer.data());
@@ -127,7 +123,7 @@ private:
 Json run(int ranks, int repeat) {
   Calibration c(repeat);
   Json json = {{"ranks", ranks}};
-  for (const int bytes : {8, 4096, 32768}) { // Open MPI sends longer ones in two parts
+  for (const int bytes : {8, 4096, 32768}) { // Open MPI splits longer ones in two parts
     json["ping_pong"].push_back({{"bytes", bytes}, {"seconds", c.ping_pong(bytes)}});
   }
   const double round = c.time([&] { c.round(); });
@@ -141,7 +137,7 @@ Json run(int ranks, int repeat) {
   m.step.reduction = c.time([&] { c.reduction(); }) / steps;
   const double longer = c.time([&] { c.reduction(table / 8); }) / steps;
   m.step.reduction_byte = std::max(longer - m.step.reduction, 0.0) / table;
-  // what it adds to a reduction: one that blocks always comes after it (distance/buckets.hpp)
+  // cost in addition to the blocking reduction that always follows (distance/buckets.hpp)
   const double both = c.time([&] {
     c.lagged();
     c.reduction();

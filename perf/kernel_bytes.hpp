@@ -1,9 +1,9 @@
-// The bytes that the kernels of a step must move if each reads every array that it needs once and
-// writes every result once. For bench_kernels; docs/performance.md has the same as a table.
+// The bytes that the kernels of a step must move if each reads its inputs once and writes its
+// results once. For bench_kernels; docs/performance.md has the same as a table.
 //
-// Maps count 8 bytes per cell of the grid (masks 4). Columns: levels in the ice where a kernel
-// stops at the surface, all levels of cells with ice where it writes above it, too, or of all
-// cells. Not counted: what a store reads first (the line that it writes to), ghosts, messages.
+// Maps count 8 bytes per cell (masks 4). Columns count levels in the ice, all levels of icy cells
+// if a kernel also writes above the surface, or all levels of all cells. Not counted:
+// write-allocate reads, ghosts, messages.
 #pragma once
 
 #include <cstring>
@@ -17,8 +17,8 @@ struct Sizes {
 };
 
 struct KernelBytes {
-  const char* part;     ///< of the step, as the model times it
-  const char* kernel;   ///< the label of the loop; nullptr: all of the part
+  const char* part;     ///< of the step, named as in the model's timers
+  const char* kernel;   ///< label of the loop; nullptr: the whole part
   double map_bytes;     ///< per cell, in one call
   int columns_in_ice;   ///< arrays of columns, up to the surface
   int columns_of_icy;   ///< arrays of columns, all levels of cells with ice
@@ -44,23 +44,23 @@ constexpr KernelBytes kernel_bytes[] = {
     {sia_part, "sia fluxes", 4 * 8 + 4 + 2 * 8, 0, 0, 0}, // 2 edges, H, mask, A -> 2 q
     // 2 edges, H, mask, A, u_b, v_b, whether it moved -> 5 maps, u, v
     {velocity_part, "horizontal velocity", 6 * 8 + 4 + 1 + 5 * 8, 0, 2, 0},
-    {velocity_part, "vertical velocity", 2 * 8 + 4 + 1, 2, 1,
-     0}, // H, mask, melt, whether it moved, u, v -> w
+    // H, mask, melt, whether it moved, u, v -> w
+    {velocity_part, "vertical velocity", 2 * 8 + 4 + 1, 2, 1, 0},
     {velocity_part, "advection rate", 4 * 8 + 4, 0, 0, 0}, // mask, u, v of surface and base
-    {energy_part, "heat flux into the base", 4 * 8 + 4 + 8, 0, 0,
-     0}, // G, tauc, u_b, v_b, mask -> flux
-    {energy_part, "temperature", 4 * 8 + 4 + 3 * 8, 4, 1,
-     0}, // H, mask, T_s, flux, heating, held, u, v, w, T -> held, melted, T
-    {transport_part, "total flux", 7 * 8 + 4 + 2 * 8, 0, 0,
-     0},                                                // 2 edges, H, mask, u, v, 2 q -> 2 q
+    // G, tauc, u_b, v_b, mask -> flux
+    {energy_part, "heat flux into the base", 4 * 8 + 4 + 8, 0, 0, 0},
+    // H, mask, T_s, flux, heating, held, u, v, w, T -> held, melted, T
+    {energy_part, "temperature", 4 * 8 + 4 + 3 * 8, 4, 1, 0},
+    // 2 edges, H, mask, u, v, 2 q -> 2 q
+    {transport_part, "total flux", 7 * 8 + 4 + 2 * 8, 0, 0, 0},
     {transport_part, "outflow factor", 4 * 8, 0, 0, 0}, // H, 2 q -> f
-    {transport_part, "update thickness", 6 * 8 + 4 + 8, 0, 0,
-     0},                                                    // H, mask, 2 q, f, balance, melt -> H
+    // H, mask, 2 q, f, balance, melt -> H
+    {transport_part, "update thickness", 6 * 8 + 4 + 8, 0, 0, 0},
     {transport_part, "geometry", 3 * 8 + 4, 0, 0, 0},       // b, H -> h, mask
     {transport_part, "edges", 8 + 4 + 2 * 8, 0, 0, 0},      // h, mask -> 2 edges
     {checks_part, "areas and maxima", 5 * 8 + 4, 0, 0, 1}}; // H, mask, 2 u, 2 v; T
 
-/// Of a whole part of the step; 0 where it is not counted: the SSA.
+/// Bytes of a whole part of the step; 0 for the SSA, which is not counted here.
 inline double bytes_of_part(const char* part, const Sizes& sizes) {
   double bytes = 0.0;
   for (const KernelBytes& k : kernel_bytes) {
@@ -69,10 +69,10 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
   return bytes;
 }
 
-/// Of solves of the SSA by kernels/ssa with its defaults (single precision, smoother of degree 2, 3
-/// on coarse grids), per unknown cell: what one linear iteration and one nonlinear step (residual,
-/// matrix, coarse matrices) move. There are as many elements as unknown cells; coarse grids
-/// together have a third of the cells. A pass over the matrix: 144 bytes of a row, 4 of its place.
+/// Bytes per unknown cell of SSA solves by kernels/ssa with its defaults (single precision,
+/// smoother of degree 2, 3 on coarse grids): a linear iteration, a nonlinear step (residual,
+/// matrix, coarse matrices). There are as many elements as unknown cells; coarse grids add a third
+/// of the cells. A pass over the matrix takes 144 bytes per row and 4 for its position.
 struct SsaBytes {
   static constexpr double start = 8 + 16 + 3 * 8 + 4,
                           product = 144 + 8 + 2 * 8 + 2 * 8 + 4; // b, inverse -> x, r, d; d, x, r
@@ -80,18 +80,18 @@ struct SsaBytes {
                           step = product + 16 + 8;      // b, x, inverse -> r, d; step: inverse -> e
   static constexpr double transfer = 8 + 2 * 8 + 2 * 4; // r restricted, x corrected
   static constexpr double finest = start + step + product + transfer + first + step + product;
-  static constexpr double coarse =
-      finest + 2 * step - 144 - 2 * 8; // one step more, twice; no residual in the end
-  static constexpr double krylov =
-      5 * 8 + 4 + 4 * 8 + 104 + 4; // u and A u, seven dot products, p, s, y, r, b
+  // one smoothing step more, twice; no final residual
+  static constexpr double coarse = finest + 2 * step - 144 - 2 * 8;
+  // u and A u, seven dot products, p, s, y, r, b
+  static constexpr double krylov = 5 * 8 + 4 + 4 * 8 + 104 + 4;
   static constexpr double iteration = finest + coarse / 3 + krylov;
   // u, v, B H -> an element (88); elements, load, yield stress, u, v -> r
   static constexpr double residual = 3 * 8 + 12 + 88 + 88 + 5 * 8 + 4 + 2 * 8;
   // weights: elements, u, v now and before; drag: the same, yield stress, direction; elements, drag
   // -> row; u, v kept
   static constexpr double matrix = 88 + 8 + 4 * 8 + 12 + 12 * 8 + 88 + 24 + 8 + 144 + 4 * 8;
-  static constexpr double coarse_matrices =
-      4.0 / 3.0 * (144 + 16 + 144 + 36); // inverses, Galerkin products
+  // inverses, Galerkin products
+  static constexpr double coarse_matrices = 4.0 / 3.0 * (144 + 16 + 144 + 36);
 };
 
 inline double ssa_bytes(double unknown_cells, int steps, int iterations) {

@@ -40,8 +40,7 @@ AsyncFile::~AsyncFile() {
 
 void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, action); }
 
-/// A batch ends before a server would get more than -io_buffer; but what belongs to a variable and
-/// record stays together.
+/// A batch ends before a server would get more than -io_buffer; a variable and record is not split.
 void AsyncFile::join_batch(std::size_t v, std::size_t record) {
   if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
   if (m_last[v] == record) {
@@ -91,7 +90,7 @@ void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& s
   m_work.stall_seconds += m_client.ring().stall_seconds() - stalled;
 }
 
-/// Of what was put last: its key is in the batch.
+/// Adds to the sum of the last put, whose key is in the batch.
 void AsyncFile::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
   const auto key = std::find(m_keys.begin(), m_keys.end(), Key{v, record});
   if (key != m_keys.end()) m_sums[static_cast<std::size_t>(key - m_keys.begin())] += sum;

@@ -1,10 +1,8 @@
-// The transport `async:S`: values leave for the servers, and the rank goes on. A File of the ranks
-// that compute.
+// The transport `async:S`, a File of the compute ranks: values are sent to the servers (serve.hpp),
+// and the rank goes on. Writer::finish() waits for them and reports errors.
 //
-//   put: pack -> ring -> the servers that own the values      end_record, commit, close: said to
-//   the servers, not waited for
-//
-// What the servers do with them: serve.hpp. When it is done, and whether: Writer::finish().
+//   put:                         pack -> ring -> the servers that own the values
+//   end_record, commit, close:   sent to the servers, without waiting
 #pragma once
 
 #include "io/async/client.hpp"
@@ -18,8 +16,8 @@ namespace nunatak::io {
 
 class AsyncFile final : public File {
 public:
-  /// Collective, but without waiting, except with FileOptions::continues, for the servers, which
-  /// say what is left to put.
+  /// Collective, without waiting; only with FileOptions::continues the servers answer which records
+  /// are left to put.
   AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
             bool makes_sums, Client& client, Statistics& total, Watchdog& watchdog);
   ~AsyncFile() override;
@@ -32,8 +30,8 @@ private:
   void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
   void finish_record(std::int64_t step) override;
   void make_readable() override;
-  bool can_commit_records() const override { return true; } ///< the servers know,
-  bool is_time_to_commit() const override { return false; } ///< and when, too
+  bool can_commit_records() const override { return true; } ///< the servers decide
+  bool is_time_to_commit() const override { return false; } ///< the servers decide
   void commit_records(std::int64_t step) override;
   void close_and_commit(std::int64_t step) override;
   Work work() const override { return m_work; }
@@ -45,10 +43,10 @@ private:
   Client& m_client;
   int m_group, m_number;
   std::vector<Boxes> m_boxes;                    ///< of each variable, by server
-  std::vector<std::vector<std::size_t>> m_bytes; ///< of each variable, that come to each server
-  std::vector<std::optional<std::size_t>>
-      m_last;       ///< of each variable: the record (or none) whose batch was the last to end
-  int m_batch = -1; ///< none
+  std::vector<std::vector<std::size_t>> m_bytes; ///< of each variable, sent to each server
+  /// By variable: the record (or none) whose batch was the last to end.
+  std::vector<std::optional<std::size_t>> m_last;
+  int m_batch = -1;                     ///< open batch; -1: none
   std::vector<Key> m_keys;              ///< of the batch
   std::vector<std::uint64_t> m_sums;    ///< of this rank's values, by key; empty if not wanted
   std::vector<std::size_t> m_share;     ///< bytes of the batch, by server

@@ -11,11 +11,10 @@ namespace nunatak::io {
 namespace {
 
 constexpr std::size_t most_message = std::size_t{4} << 20, most_head = 4096; ///< bytes
-constexpr std::size_t most_messages =
-    4096; ///< on their way: MPI looks through all of them, on both sides
+/// Messages in flight: MPI searches through all of them, on both sides.
+constexpr std::size_t most_messages = 4096;
 
-/// The servers of `comm`; Error, with the reason, if there are none or if the options do not go
-/// together with them.
+/// The servers of `comm`; Error, with the reason, if there are none that fit the options.
 Servers& require_servers(MPI_Comm comm, const Options& o) {
   Servers* const servers = Servers::of(comm);
   if (servers == nullptr || servers->transport() != o.transport) {
@@ -27,8 +26,7 @@ Servers& require_servers(MPI_Comm comm, const Options& o) {
   return *servers;
 }
 
-/// Calls f on rank 0; the others sleep meanwhile (in agree() they would spin). Throws on every rank
-/// what f throws.
+/// Calls f on rank 0 while the others sleep (in agree() they would spin). Throws on every rank.
 template <class F> void wait_on_rank_0(MPI_Comm comm, const F& f) {
   std::exception_ptr failed;
   try {
@@ -67,8 +65,8 @@ Client::Client(MPI_Comm comm, const Options& options)
   m_servers.act_on_all(action);
 }
 
-/// While an error ends the run, perhaps on this rank alone, servers may wait for values that will
-/// never come, and others may never agree: what is still under way then keeps its memory.
+/// After an error, perhaps on this rank alone, servers may wait for values that never come, and
+/// ranks may never agree: pending requests then keep their memory.
 Client::~Client() {
   if (std::uncaught_exceptions() == 0) {
     m_ring.drain(std::numeric_limits<double>::max());

@@ -1,10 +1,8 @@
-// What a Writer of the ranks that compute has to do with its servers: one memory for all that is on
-// its way, one order, one way for errors to come back.
+// The connection of a Writer on the compute ranks to its servers: messages, actions, errors.
 //
-//   end of record k:  [wait for the agreement of k-1: an Error of anybody is thrown here, on all
-//   ranks]
-//                     [rank 0 hears its servers; whoever has an error says so in the agreement of
-//                     k, which nobody waits for]
+//   end of record k:   wait for the agreement of k-1: an error of any rank is thrown here, on all
+//                      rank 0 receives news of its servers
+//                      start the agreement of k (nonblocking) with this rank's error, if any
 #pragma once
 
 #include "io/agree.hpp"
@@ -17,16 +15,14 @@
 
 namespace nunatak::io {
 
-/// What `whole`, of a server's part of a variable, is sent in where rings have `pool` bytes:
-/// messages of at most a quarter of it and 4 MiB.
+/// `whole` in boxes of one message each: at most 4 MiB and a quarter of the ring (`pool` bytes).
 std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool);
-/// What stands before the values of a message: a multiple of 8 bytes.
+/// The header before the values of a message: a multiple of 8 bytes.
 Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, const Box& box);
 
 class Client {
 public:
-  /// Collective on `comm`, of ranks that compute. Error if the program has set no such servers
-  /// apart, or if the options do not go together with them.
+  /// Collective on `comm`, of compute ranks. Error if it has no servers that fit the options.
   Client(MPI_Comm comm, const Options& options);
   ~Client();
   Client(const Client&) = delete;
@@ -38,21 +34,18 @@ public:
   const Ring& ring() const { return m_ring; }
 
   /// Send `slab`, packed as `type`, which lies in box `b` of a server (its number in the group).
-  /// Returns in how many messages; their bytes are added to `bytes`.
+  /// Returns the number of messages; their bytes are added to `bytes`.
   std::int64_t send(int group, int server, int batch, std::size_t v, std::size_t record,
                     std::size_t b, const Hyperslab& slab, Type type, std::int64_t& bytes);
-  /// All of this rank's part of a batch has been sent: so many messages to each server. `sums`: of
-  /// its keys, or empty.
+  /// This rank's part of a batch has been sent, in `messages` by server. `sums`: by key, or empty.
   void end_batch(int group, int batch, const std::vector<std::int64_t>& messages,
                  const std::vector<std::uint64_t>& sums);
 
-  /// Wait for what the servers say of the file that was opened last, and may go on in place.
-  /// Collective.
+  /// Wait for the servers' answer on the file opened last, which may be continued. Collective.
   Opened wait_for_open();
-  /// See above. `mine`: of this rank. Collective, but nobody waits for who is late.
+  /// The agreement drawn above. `mine`: error of this rank. Collective, without waiting.
   void agree_late(const KeptError& mine);
-  /// Wait until the servers have done all that was asked, and no error is left. Collective. On rank
-  /// 0 what they report.
+  /// Wait until the servers have done everything. Collective; throws their errors. Rank 0: reports.
   std::vector<ServerReport> finish();
   /// Names of files that were committed since the last call, on rank 0.
   std::vector<std::string> take_committed() { return m_servers.take_committed(); }

@@ -9,8 +9,8 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t most_incoming = std::size_t{16}
-                                      << 20; ///< bytes of messages: no more is begun to be taken
+/// Bytes of messages that are received at a time.
+constexpr std::size_t most_incoming = std::size_t{16} << 20;
 
 template <class T> void add_each(const std::vector<T>& more, std::vector<T>& to) {
   to.resize(std::max(to.size(), more.size()), 0);
@@ -109,7 +109,7 @@ bool Inbox::is_complete(int number) {
     Counts& mine = m_counts[number];
     if (mine.clients < m_home_clients) return false;
     m_expected = mine.messages;
-    m_expected.resize(static_cast<std::size_t>(m_size), 0); // no client is at home here
+    m_expected.resize(static_cast<std::size_t>(m_size), 0); // if there is no home client
     m_sums = std::move(mine.sums);
     m_counts.erase(number);
     MPI_Iallreduce(MPI_IN_PLACE, m_expected.data(), m_size, MPI_INT64_T, MPI_SUM, m_comm, &m_sum);

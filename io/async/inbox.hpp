@@ -1,8 +1,6 @@
-// What comes to a server: actions of compute rank 0, counts of its home clients, and the values of
-// batches that are open.
+// What a server receives: actions of compute rank 0, counts of its home clients, values of batches.
 //
-// Nothing else is taken from the network: values of later batches stay with their clients, and of
-// open ones 16 MiB are on their way at a time.
+// Values of later batches stay with their clients, and of open ones 16 MiB are received at a time.
 #pragma once
 
 #include "io/async/servers.hpp"
@@ -19,23 +17,21 @@ namespace nunatak::io {
 
 class Inbox {
 public:
-  /// `comm`: of the servers of the group; must outlive it.
+  /// `comm`: of the servers of the group; must outlive the Inbox.
   Inbox(Servers& servers, MPI_Comm comm);
 
-  /// What to do with the values of a batch: see Client::send for the message.
+  /// Handles the values of a batch: see Client::send for the message.
   using Place = std::function<void(int batch, const std::byte* message)>;
-  /// Take what is there. False if there was nothing.
+  /// Receive what has arrived. False if there was nothing.
   bool poll(const Place& place);
 
   const std::deque<Bytes>& actions() const { return m_actions; } ///< in their order
   Bytes pop_action();
 
   void open_batch(int number) { m_taken[number] = 0; }
-  /// All messages of a batch, which is the next to be closed on all servers, have come: their
-  /// number is summed over the servers.
+  /// All messages of a batch, the next to be closed on all servers, have arrived at all of them.
   bool is_complete(int number);
-  /// Of the keys of that batch: the sums of the values of its home clients; empty if nobody makes
-  /// them.
+  /// By key of that batch: the sums of the values of the home clients; empty if none are made.
   const std::vector<std::uint64_t>& sums() const { return m_sums; }
   void close_batch(int number) { m_taken.erase(number); }
 
@@ -45,7 +41,7 @@ public:
 
 private:
   struct Counts {
-    int clients = 0;                    ///< at home here, that have told
+    int clients = 0;                    ///< home clients that have reported
     std::vector<std::int64_t> messages; ///< to each server
     std::vector<std::uint64_t> sums;    ///< of each key
   };

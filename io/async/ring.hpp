@@ -1,10 +1,9 @@
-// The memory of what is on its way to the servers: a ring that is never larger than -io_pool.
+// The memory of messages to the servers: a ring buffer of at most -io_pool bytes.
 //
-//   |........|oldest ............... newest|........|     take(): room behind the newest; waits
-//   while there is none
+//   |........|oldest ............... newest|........|     take(): memory behind the newest
 //
-// Messages to servers are sent by MPI_Issend: that one is complete says that its server has taken
-// it, and is the credit for a new one. No server is asked, and none keeps what it has no room for.
+// Messages are sent by MPI_Issend: its completion means that the server has received the message,
+// and is the credit for a new one. Servers need not buffer.
 #pragma once
 
 #include <mpi.h>
@@ -18,22 +17,21 @@ namespace nunatak::io {
 
 class Ring {
 public:
-  /// `most_messages` on their way at a time, however small.
+  /// `most_messages`: at most this many in flight.
   explicit Ring(std::size_t bytes,
                 std::size_t most_messages = std::numeric_limits<std::size_t>::max())
       : m_memory(new std::byte[bytes]), m_size(bytes), m_most_messages(most_messages) {}
-  ~Ring(); ///< what is still on its way needs its memory: it is then not given back
+  ~Ring(); ///< memory of messages still in flight is leaked
 
   std::size_t size() const { return m_size; }
-  /// Room for a message of at most size() bytes, to be sent next. Waits for older ones to
-  /// be taken.
+  /// Memory for the next message, of at most size() bytes. Waits until older ones are received.
   std::byte* take(std::size_t bytes);
   void send(int rank, int tag, MPI_Comm comm);
-  /// Wait until all is taken, or for so many seconds. True if all is.
+  /// Wait until all is received, at most `seconds`. True if all is.
   bool drain(double seconds);
 
-  double stall_seconds() const { return m_stall; }  ///< that take() has waited
-  std::size_t most_bytes() const { return m_most; } ///< on their way at a time
+  double stall_seconds() const { return m_stall; }  ///< waiting time of take()
+  std::size_t most_bytes() const { return m_most; } ///< largest number of bytes in flight
 
 private:
   struct Message {
@@ -41,18 +39,17 @@ private:
     MPI_Request request;
   };
   bool find_room(std::size_t bytes);
-  bool release_oldest(); ///< if it was taken
+  bool release_oldest(); ///< if it was received
 
   std::unique_ptr<std::byte[]> m_memory;
   std::size_t m_size, m_most_messages;
-  std::deque<Message> m_messages; ///< on their way, oldest first
+  std::deque<Message> m_messages; ///< in flight, oldest first
   Message m_next{0, 0, MPI_REQUEST_NULL};
   double m_stall = 0.0;
   std::size_t m_on_its_way = 0, m_most = 0;
 };
 
-/// Sleeps when there is nothing to do: the longer, the longer there was nothing, up to `longest`
-/// microseconds.
+/// Sleeps when there is nothing to do, longer each time, up to `longest` microseconds.
 class Nap {
 public:
   explicit Nap(int longest = 2000) : m_longest(longest) {}

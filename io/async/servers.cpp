@@ -12,7 +12,7 @@ namespace nunatak::io {
 
 namespace {
 
-/// Under which a communicator of compute ranks, and every copy of it, keeps its Servers.
+/// Attribute key under which a communicator of compute ranks, and its copies, keep their Servers.
 int keyval() {
   static const int key = [] {
     int made = MPI_KEYVAL_INVALID;
@@ -75,7 +75,7 @@ Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(trans
   for (int r = 0; r < size; ++r) {
     if (std::find(servers.begin(), servers.end(), r) == servers.end()) m_compute.push_back(r);
   }
-  int place = rank; // in its communicator
+  int place = rank; // in its new communicator
   for (int g = 0; g < n_groups(); ++g) {
     const auto found = std::find(group(g).begin(), group(g).end(), rank);
     if (found == group(g).end()) continue;

@@ -1,15 +1,14 @@
-// Ranks that write while the others compute: who they are, and how the two sides reach each other.
+// Ranks that write while the others compute, and the messages between the two sides.
 //
 //   Servers servers(MPI_COMM_WORLD, "async:2");   // before PETSc and Kokkos; collective
 //   if (servers.is_server()) return servers.serve();
-//   ... servers.comm() is the communicator of the ranks that compute; a Writer on it finds its
-//   servers ... servers.stop(status);
+//   ...  // servers.comm(): the compute ranks; a Writer on it finds its servers
+//   servers.stop(status);
 //
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
-// "async:S+T": S servers for files that are written once, T others for those that grow. The
-// protocol: docs/async.md. Neighbours: client.hpp (what a Writer says to its servers), serve.hpp
-// (what they do), ring.hpp (bounded memory).
+// "async:S+T": S servers for files that are written once, T others for those that grow. Protocol:
+// docs/async.md. Neighbours: client.hpp, serve.hpp (what servers do), ring.hpp (bounded memory).
 #pragma once
 
 #include "io/async/wire.hpp"
@@ -28,8 +27,7 @@
 
 namespace nunatak::io {
 
-/// Numbers of servers that a word of -io_transport asks for: those of files that are written once,
-/// and others for files that grow (0: the same ones do both).
+/// Servers by -io_transport: for files written once, and for those that grow (0: the same servers).
 struct ServerCounts {
   int once = 0, append = 0;
 };
@@ -38,7 +36,7 @@ ServerCounts parse_transport(const std::string& transport);
 /// The ranks of `n` servers: the last ones of evenly chosen nodes, the last node among them.
 std::vector<int> choose_servers(const Topology& machine, int n);
 
-/// What is said to the servers, in the order of compute rank 0.
+/// Requests to the servers, in the order of compute rank 0.
 enum class Action {
   writer,
   open,
@@ -53,13 +51,13 @@ enum class Action {
   stop
 };
 
-/// What the first server of a group says to compute rank 0.
+/// What the first server of a group reports to compute rank 0.
 enum class News { error, opened, committed, finished, stopped };
 
-/// Tags on Servers::all(). Values travel under the number of their batch.
+/// Tags on Servers::all(). Messages with values use the number of their batch.
 enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, first_batch_tag = 16 };
 
-/// Seconds, the same on all nodes as far as their clocks are.
+/// Seconds, as synchronous on all nodes as their clocks.
 double time_of_day();
 
 /// What the servers of a group did for a Writer.
@@ -68,8 +66,8 @@ struct ServerReport {
   Summary summary;         ///< of the Writer, all its files so far
   double idle_share = 0.0; ///< mean over servers, of the time since the last report of any Writer
   double handover_seconds = 0;                  ///< longest time from close() to the commit
-  std::int64_t peak_bytes = 0;                  ///< resident memory, of the server that had most
-  std::int64_t messages = 0, message_bytes = 0; ///< taken since that report
+  std::int64_t peak_bytes = 0;                  ///< resident memory, largest of the servers
+  std::int64_t messages = 0, message_bytes = 0; ///< received since that report
 };
 
 /// Of a file with FileOptions::continues: see File::is_continued().
@@ -87,53 +85,45 @@ public:
   Servers& operator=(const Servers&) = delete;
 
   bool is_server() const { return m_group >= 0; }
-  MPI_Comm comm() const {
-    return m_comm;
-  } ///< of the ranks that compute, or of the servers of this one's group
+  MPI_Comm comm() const { return m_comm; } ///< of the compute ranks, or of this server's group
   /// On a server: write until stop(). Returns its exit status.
   int serve();
-  /// On the ranks that compute, collective: let the servers end. Nothing where there are none.
+  /// On the compute ranks, collective: end the servers, if there are any.
   void stop(int status);
 
-  /// Those that belong to a communicator of compute ranks; nullptr if there are none.
+  /// The servers of a communicator of compute ranks; nullptr if there are none.
   static Servers* of(MPI_Comm comm);
 
   const std::string& transport() const { return m_transport; }
   MPI_Comm all() const { return m_all; }
-  MPI_Comm values() const {
-    return m_values;
-  } ///< the same ranks: no action has to be found behind values that wait
+  /// The same ranks as all(): actions are not matched behind waiting values.
+  MPI_Comm values() const { return m_values; }
   int n_groups() const { return static_cast<int>(m_groups.size()); }
   int group_of(FileKind kind) const { return kind == FileKind::append ? n_groups() - 1 : 0; }
-  const std::vector<int>& group(int g) const {
-    return m_groups[static_cast<std::size_t>(g)];
-  }                                                             ///< ranks of all()
+  /// Ranks of all().
+  const std::vector<int>& group(int g) const { return m_groups[static_cast<std::size_t>(g)]; }
   const std::vector<int>& compute() const { return m_compute; } ///< ranks of all()
 
-  int next_number() {
-    return m_next_number++;
-  } ///< of a writer or a file: the same on all compute ranks
-  int next_batch() { return m_next_batch++; } ///< the same
-  /// MPI has 2^15 tags at least, and mostly 2^28 or more: where they begin again, the number in the
-  /// message decides (Inbox).
+  int next_number() { return m_next_number++; } ///< of a Writer or file; equal on compute ranks
+  int next_batch() { return m_next_batch++; }   ///< equal on compute ranks
+  /// MPI has 2^15 tags or more; they are reused, and the number in the message decides (Inbox).
   int tag_of_batch(int batch) const {
     return first_batch_tag + batch % (m_most_tag - first_batch_tag + 1);
   }
 
-  /// Send what is short. Its memory is kept until it was taken. Local.
+  /// Send a short message; its memory is kept until it is received. Local.
   void send(int rank, int tag, const Bytes& bytes);
-  /// What is short, if it has come.
+  /// A short message, if it has arrived.
   std::optional<Bytes> receive(int source, int tag);
-  /// On compute rank 0: to all servers of a group, in order. Nothing elsewhere.
+  /// On compute rank 0: to all servers of a group, in order. Does nothing elsewhere.
   void act(int group, const Packer& action);
   void act_on_all(const Packer& action);
-  /// On compute rank 0: what the servers have said so far.
+  /// On compute rank 0: receive the servers' news so far.
   void hear();
   const std::string& error() const { return m_error; } ///< the first of a server; "": none
   std::vector<std::string> take_committed();           ///< paths, since the last call
-  std::optional<Opened>
-  take_opened(); ///< of the file whose open() waits for it, if they have answered
-  /// Of a Writer, by group: those that have come since the last call.
+  std::optional<Opened> take_opened(); ///< answer for the file whose open() waits, if it is there
+  /// Reports of a Writer, by group, since the last call.
   std::deque<ServerReport>& reports(int writer, int group);
 
 private:

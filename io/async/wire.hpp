@@ -1,4 +1,4 @@
-// How what is said to the servers becomes bytes, and back: numbers, texts, lists, a schema.
+// Serialisation of the messages to the servers: numbers, texts, lists, a schema.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -59,7 +59,7 @@ private:
   Bytes m_bytes;
 };
 
-/// Takes what a Packer has added, in the same order.
+/// Reads what a Packer has added, in the same order.
 class Unpacker {
 public:
   explicit Unpacker(const std::byte* bytes) : m_next(bytes) {}
@@ -108,7 +108,7 @@ private:
       take_value<0>(take<std::size_t>(), attribute.value);
     }
   }
-  /// Of the type that has this number in the variant.
+  /// A value of the type with this number in the variant.
   template <std::size_t n> void take_value(std::size_t number, Attribute::Value& value) {
     if (n == number) value = take<std::variant_alternative_t<n, Attribute::Value>>();
     if constexpr (n + 1 < std::variant_size_v<Attribute::Value>) take_value<n + 1>(number, value);

@@ -23,7 +23,7 @@ namespace {
               " bytes; found: " + found);
 }
 
-/// The free space that the file system reports; another program may take it before the write.
+/// Checks the free space reported by the file system; another program may take it before the write.
 void compare_with_free_space(const std::string& path, std::uint64_t end, std::uint64_t allocated) {
   std::error_code unknown;
   const auto space = std::filesystem::space(path, unknown);
@@ -68,7 +68,7 @@ void fsync_folder_of(const std::string& path) {
 
 void start_writeback(const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) return; // advice: where it fails, fsync does all
+  if (fd < 0) return; // only advice: fsync does the rest
   ::sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE);
   ::close(fd);
 }

@@ -1,11 +1,10 @@
-// Files on the disk: created, allocated, flushed and renamed so that a kill, a full disk or a loss
-// of power leaves each name with a complete file.
+// Files on disk: created, allocated, flushed and renamed so that a kill, a full disk or a power
+// loss leaves a complete file under each name.
 //
-//   create_anew(name.nc.tmp) -> values -> fsync -> line in the manifest (manifest.hpp) -> rename to
-//   name.nc -> fsync of the folder
+//   create_anew(name.nc.tmp) -> values -> fsync -> line in the manifest (manifest.hpp)
+//     -> rename to name.nc -> fsync of the folder
 //
-// All functions are local. Errors name the file, what was expected and what was found. Calls that a
-// signal interrupts are made again. Used by sync_file.cpp, manifest.cpp, lock.cpp and the formats.
+// All functions are local. Errors name the file, what was expected and what was found.
 #pragma once
 
 #include <cerrno>
@@ -15,14 +14,14 @@
 
 namespace nunatak::io {
 
-/// f(), a call of the system, repeated as long as a signal interrupts it.
+/// f(), a system call, repeated as long as a signal interrupts it.
 template <class F> auto retried(const F& f) {
   auto result = f();
   while (result < 0 && errno == EINTR) result = f();
   return result;
 }
 
-/// A file descriptor that closes itself. Programs that this one starts do not inherit it.
+/// A file descriptor that closes itself; child processes do not inherit it.
 class Descriptor {
 public:
   /// Error "file ...: what; found: ..." if it cannot be opened. New files get the mode 0666.
@@ -36,37 +35,32 @@ private:
   int m_fd;
 };
 
-/// An empty file under this name, which is no link and has no other name: what was there is removed
-/// first, and a file that another process creates meanwhile is an Error.
+/// Create an empty regular file under this name; an existing one or a link is removed first.
 void create_anew(const std::string& path);
 
 /// Write all bytes to a descriptor of the file `path`.
 void write_all(int fd, const std::string& path, const char* data, std::size_t size);
 
-/// Flush a file or folder to the disk.
 void fsync_path(const std::string& path);
-/// Flush the folder of a file to the disk: afterwards its name is there.
+/// Flush the folder of a file, which makes its name durable.
 void fsync_folder_of(const std::string& path);
-/// Ask the system to begin writing a file to the disk, without waiting.
+/// Start writeback of a file without waiting.
 void start_writeback(const std::string& path);
 
 void rename_file(const std::string& from, const std::string& to);
 
-// Space is allocated before values are sent. MPI-IO cannot report an error of one rank without
-// hanging the others: ROMIO leaves a collective write on the rank that fails, and the others wait.
-// So rank 0 allocates the next record, and all ranks agree on the error.
+// Space is allocated before values are sent, because MPI-IO cannot report an error of one rank
+// without hanging the others: ROMIO leaves a collective write on the failing rank only.
 
-/// Allocate the bytes begin <= n < end of a file that exists; its length does not change. Where the
-/// file system cannot allocate (NFS, ZFS, some parallel ones), its free space is compared instead.
-/// Error on a full disk, a quota, a limit of the length of files.
+/// Allocate the bytes begin <= n < end of an existing file without changing its length or, where
+/// that is impossible (NFS, ZFS), check the free space. Error on a full disk, quota or size limit.
 void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end);
 
 /// Give back what was allocated beyond the end of the file.
 void release_space(const std::string& path);
 
-/// Why a write of `bytes` to a file at `path` failed, to be appended to the message of a library:
-/// ": " and the text of `error` (errno after the write) if it is about space; else, if the file
-/// system has less than that free, ": no space left on device" and the numbers; else "".
+/// Cause of a failed write of `bytes` at `path`, for the message of a library: ": " and the text of
+/// `error` (errno) if it is about space, or ": no space left on device" if less is free; else "".
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes);
 
 } // namespace nunatak::io

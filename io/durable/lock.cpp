@@ -30,7 +30,7 @@ std::string this_process() {
   return "process " + std::to_string(::getpid()) + " on host " + host + job + ", since " + since;
 }
 
-/// The text of the file; the holder may not have written it yet.
+/// The text of the lock file; the holder may not have written it yet.
 std::string holder_in(int fd) {
   char text[512];
   const ssize_t n = ::pread(fd, text, sizeof text, 0);
@@ -38,7 +38,7 @@ std::string holder_in(int fd) {
   return all.empty() ? "another one" : printable(all.substr(0, all.find('\n')));
 }
 
-/// The open file is the one under that name, not one that was removed from it.
+/// The open file is still the one of that name.
 bool is_at(int fd, const std::string& name) {
   struct stat open {};
   struct stat named {};

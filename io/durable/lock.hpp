@@ -1,14 +1,12 @@
-// One writer per name: while a run writes name.nc it holds a lock of the kernel on name.nc.lock.
+// One writer per name: while a run writes name.nc it holds a kernel lock on name.nc.lock.
 //
-// It is an open-file-description lock (fcntl, F_OFD_SETLK): it ends with the process, however that
-// ends, and holds across hosts where the file system's locks do. Taking it never waits. A run that
-// was killed leaves the file, which no one holds; the next run takes it. A process that is stopped
-// still holds it. The text in the file only tells users which process that is:
+// It is an open-file-description lock (fcntl, F_OFD_SETLK): it ends with the process, and holds
+// across hosts where the file system's locks do. Taking it never waits. A killed run leaves the
+// file unlocked; a stopped process still holds it. The text in the file is for users:
 //
 //   process 4711 on host node12, job 1234, since 2026-11-22T01:00:00Z
 //
-// On a file system without locks the run goes on, and a warning says so once. Local; used on rank 0
-// by sync_file.cpp.
+// Without file locks the run continues with a warning. Local; used on rank 0 by sync_file.cpp.
 #pragma once
 
 #include <string>
@@ -17,16 +15,15 @@ namespace nunatak::io {
 
 class Lock {
 public:
-  /// Takes path.lock. Error, naming the holder, if another one holds it; Error if it is no regular
-  /// file or cannot be created.
+  /// Takes path.lock. Error, naming the holder, if it is held; Error if it cannot be created.
   explicit Lock(const std::string& path);
-  /// Removes the file, and lets the name go.
+  /// Removes the file and releases the lock.
   ~Lock();
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
 private:
-  std::string m_name; ///< of the lock
+  std::string m_name; ///< of the lock file
   int m_fd = -1;
 };
 

@@ -23,9 +23,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* appending = "expected to append to the manifest";
-constexpr int no_surprise = O_NOFOLLOW | O_NONBLOCK; // no link is followed, no FIFO waited for
+constexpr int no_surprise = O_NOFOLLOW | O_NONBLOCK; // follow no link, wait for no FIFO
 
-/// The length of an open manifest.
+/// The length of an open manifest; Error if it is not a regular file.
 std::size_t size_of_regular(int fd, const std::string& manifest) {
   constexpr off_t most = off_t{1} << 30;
   struct stat now {};
@@ -48,8 +48,7 @@ std::size_t natural(const Json& line, const char* key) {
   return number.get<std::size_t>();
 }
 
-/// Lines of earlier versions may have the state "intent", and are then not looked at; where several
-/// files shared their sums, or a checksum is a CRC-32, it is left out.
+/// Earlier versions wrote lines with the state "intent" (skipped), shared sums, CRC-32 (ignored).
 ManifestEntry entry_of(const Json& line) {
   ManifestEntry e;
   e.name = line.at("name").get<std::string>();
@@ -70,7 +69,7 @@ ManifestEntry entry_of(const Json& line) {
   return e;
 }
 
-/// Put the sums of earlier records, which stand in the line before, before those of this line.
+/// Put the sums of earlier records, from the line before, in front of those of this line.
 void complete_sums(ManifestEntry& entry, const std::vector<ManifestEntry>& before) {
   if (!entry.sums || entry.first_record == 0) return;
   if (before.empty() || !before.back().sums) throw Error("expected a line with earlier sums");
@@ -131,7 +130,7 @@ std::string line_of(const ManifestEntry& e) {
   return line.dump() + "\n";
 }
 
-/// A line that an earlier crash cut off is ended first.
+/// Ends a line that an earlier crash cut off.
 void append_to_manifest(const std::string& manifest, const std::string& lines) {
   const Descriptor fd(manifest, O_RDWR | O_CREAT | O_APPEND | no_surprise, appending);
   const std::size_t size = size_of_regular(fd, manifest);
@@ -175,7 +174,7 @@ Manifest parse_manifest(const std::string& text) {
   Manifest manifest;
   std::istringstream in(text);
   std::string line;
-  while (std::getline(in, line) && !in.eof()) { // eof: no newline after it, cut off by a crash
+  while (std::getline(in, line) && !in.eof()) { // eof: no newline, cut off by a crash
     const Json json = Json::parse(line, nullptr, false);
     if (json.is_discarded()) continue; // cut off by a crash, and ended by a later run
     try {

@@ -25,7 +25,7 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
   reserve(0);
 }
 
-/// Before anything is written: no other run writes this name, and the manifest will take its line.
+/// Before anything is written: no other run writes this name, and the manifest can be appended to.
 void SyncFile::take_name() {
   check_name();
   m_lock.emplace(path());
@@ -34,8 +34,7 @@ void SyncFile::take_name() {
   m_was_cut_off = std::filesystem::exists(m_written, none);
 }
 
-/// path.tmp has the header that this run would write, and nothing else: it is compared with that of
-/// the file, and then removed.
+/// path.tmp holds only the header of this run, to be compared with the file, and is then removed.
 void SyncFile::go_on_in_place() {
   Format::Reopened reopened;
   together(Phase::open, [&] {
@@ -56,8 +55,7 @@ void SyncFile::go_on_in_place() {
   begin_with_kept_records();
 }
 
-/// The sums of the kept records must stand in its lines, and no other name may be the same file.
-/// Local.
+/// The manifest must have the sums of the kept records, and the file no other name. Local.
 std::string SyncFile::why_anew_of_manifest() const {
   if (std::filesystem::is_symlink(path()) || std::filesystem::hard_link_count(path()) > 1)
     return "it has several names";
@@ -72,9 +70,8 @@ std::string SyncFile::why_anew_of_manifest() const {
   return "";
 }
 
-/// The first commit of a continued file: later records are no longer part of it. The line comes
-/// first, because a file may be more than its line says, but not less. It has no sums: those of
-/// earlier lines stand.
+/// The first commit of a continued file, which drops later records. The line comes first (a file
+/// may hold more than its line counts, not less), without sums: earlier lines have them.
 void SyncFile::keep_records() {
   if (!m_kept_size) return;
   together(Phase::fsync, [&] {
@@ -102,7 +99,7 @@ void SyncFile::reserve(std::int64_t records) {
   reserve_bytes(m_format->expected_size(static_cast<std::uint64_t>(records)));
 }
 
-/// The rank that owns a file allocates what it is going to hold, as far as its format can tell.
+/// The owner of a file allocates its expected size, as far as the format can predict it.
 void SyncFile::reserve_bytes(std::uint64_t expected) {
   together(Phase::reserve, [&] {
     const std::vector<OutputFile> mine = my_files();
@@ -124,8 +121,7 @@ void SyncFile::write_slab(std::size_t v, std::size_t /*record*/, const Hyperslab
       static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
 }
 
-/// The disk writes while the next values are computed, copied and moved: the system is asked after
-/// every 64 MiB of this rank, so that fsync at the end finds little to do.
+/// Starts writeback after every 64 MiB of this rank, which leaves little to the final fsync.
 void SyncFile::start_writeback_of_enough(std::int64_t bytes) {
   constexpr std::int64_t enough = 64 << 20;
   m_unwritten += bytes;
@@ -143,7 +139,7 @@ void SyncFile::finish_writes() {
   together(Phase::wait, [&] { m_format->wait(); });
 }
 
-/// Under its final name a file shows no more than what is committed.
+/// Under its final name a file shows only committed records.
 void SyncFile::flush() {
   together(Phase::flush, [&] { has_its_name() ? m_format->flush_values() : m_format->flush(); });
 }
@@ -176,7 +172,7 @@ void SyncFile::close_and_commit(std::int64_t step) {
   m_lock.reset();
 }
 
-/// The files that this rank takes care of: its own, and on rank 0 those that are shared.
+/// The files of this rank: its own, and on rank 0 the shared ones.
 std::vector<OutputFile> SyncFile::my_files() const {
   std::vector<OutputFile> mine;
   for (const OutputFile& file : m_format->files()) {
@@ -189,7 +185,7 @@ std::vector<OutputFile> SyncFile::my_files() const {
 std::string SyncFile::line_of_file(const OutputFile& file, std::int64_t step, bool grows,
                                    Sums sums) {
   const std::string written = with_suffix(m_written, file.suffix);
-  if (!m_format->grows_in_place()) zero_padding(written); // direct leaves holes there
+  if (!m_format->grows_in_place()) zero_padding(written); // direct leaves holes instead
   start_writeback(written);
   ManifestEntry line;
   line.name = std::filesystem::path(path() + file.suffix).filename().string();
@@ -206,7 +202,7 @@ std::string SyncFile::line_of_file(const OutputFile& file, std::int64_t step, bo
   return line_of(line);
 }
 
-/// Of all files, on rank 0.
+/// Lines of all files, on rank 0.
 std::string SyncFile::gather_lines(std::int64_t step, bool grows) {
   const bool are_shared = m_format->files().front().owner == OutputFile::shared;
   Sums of_shared;
@@ -223,8 +219,7 @@ std::string SyncFile::gather_lines(std::int64_t step, bool grows) {
   return lines;
 }
 
-/// Every node does its fsync: on a parallel file system each has written data of its own that the
-/// others cannot flush.
+/// Every node calls fsync: on a parallel file system the others cannot flush its data.
 void SyncFile::commit(std::int64_t step, bool grows) {
   const std::string lines = gather_lines(step, grows);
   const std::string manifest = manifest_of(path());

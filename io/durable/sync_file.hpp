@@ -1,4 +1,4 @@
-// The transport `sync`: the ranks that compute write, and wait until it is done.
+// The transport `sync`: the compute ranks write, and wait until it is done.
 //
 //   put -> Format        end_record: Format::wait        close: Format::close, then commit
 //
@@ -6,12 +6,12 @@
 //
 //   fsync on every node -> line in the manifest -> rename to name.nc -> fsync of the folder
 //
-// A format that grows in place (Format::grows_in_place: direct) is committed like that at its first
-// commit, and from then on under its final name:
+// A format that grows in place (Format::grows_in_place: direct) does this at its first commit.
+// Later commits are made under the final name:
 //
 //   fsync on every node -> number of records in the header -> fsync -> line in the manifest
 //
-// Subfiles are ordinary files: each has its own line and is renamed by itself, by rank 0.
+// Subfiles are ordinary files: each has its own line, and rank 0 renames each.
 #pragma once
 
 #include "io/durable/lock.hpp"
@@ -27,7 +27,7 @@ namespace nunatak::io {
 
 class SyncFile final : public File {
 public:
-  /// Collective. Creates path.tmp with `open` and writes its header. `machine`: its real nodes;
+  /// Collective. Creates path.tmp with `open` and writes its header. `machine` (physical nodes)
   /// must outlive the file.
   SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
            const OpenFormat& open, const Topology& machine, Statistics& total, Watchdog& watchdog);
@@ -48,8 +48,8 @@ private:
   void go_on_in_place();
   std::string why_anew_of_manifest() const;
   void keep_records();
-  void finish_writes(); ///< what was put is with the file system
-  void flush();         ///< and can be read by other processes
+  void finish_writes(); ///< hand what was put to the file system
+  void flush();         ///< make it readable by other processes
   void reserve_bytes(std::uint64_t expected);
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;
@@ -59,15 +59,15 @@ private:
   std::string line_of_file(const OutputFile& file, std::int64_t step, bool grows, Sums sums);
   bool has_its_name() const { return m_written == path(); }
 
-  std::string m_written;  ///< path.tmp; in place, from the first commit on, path
-  std::string m_metadata; ///< fingerprint, on the rank that owns the file, from the first commit on
+  std::string m_written;      ///< path.tmp; in place, from the first commit on, path
+  std::string m_metadata;     ///< fingerprint, on the owner of the file, from the first commit on
   std::optional<Lock> m_lock; ///< on rank 0, until the file is closed
   bool m_was_cut_off = false; ///< an earlier run has left path.tmp; on rank 0
   std::unique_ptr<Format> m_format;
-  /// Of a continued file with the records that it keeps, until they are committed.
+  /// Size of a continued file with its kept records, until they are committed.
   std::optional<std::uint64_t> m_kept_size;
   std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated
-  std::int64_t m_unwritten = 0; ///< bytes put since the system was last asked to write to the disk
+  std::int64_t m_unwritten = 0; ///< bytes put since writeback was last started
   const Topology& m_machine;
 };
 

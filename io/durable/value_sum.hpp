@@ -1,16 +1,14 @@
-// The sum of the values of a variable, or of one record of it: tells whether they are those that
-// were put, whatever wrote them and wherever they lie.
+// The checksum of the values of a variable, or of one record of it, which verifies that a file
+// holds the values put, independent of order, ranks, layout, format and compression.
 //
-//   sum = sum over the elements of f((n + 1) K xor b)  mod 2^64          f(u) = C u + (u mod 2^32)
-//   (u / 2^32)
+//   sum = sum over the elements of f((n + 1) K xor b)  mod 2^64
+//   f(u) = C u + (u mod 2^32) (u / 2^32)
 //
 // n: the element's place in the variable, row-major; b: the bits of the value in the type of the
-// file, as a number; K and C are odd. Order, ranks, layout, format and compression do not matter.
-// One changed bit always changes the sum: it adds 2^k (C + h) to it or 2^k (2^32 C + l), h and l
-// below 2^32, which is no multiple of 2^64, for C is odd and its bit 32 is not set. Of other
-// changes at most about one in 2^32 is not seen. Cost: an exclusive or, a shift, a multiplication
-// of 32 bits and three additions, two values at a time on x86: less than the time that the memory
-// takes to deliver a value, if it is packed at the same time (pack.hpp). Universal hashing by such
+// file, as a number; K and C are odd. One changed bit always changes the sum: it adds 2^k (C + h)
+// or 2^k (2^32 C + l), h and l below 2^32, which is no multiple of 2^64, because C is odd and its
+// bit 32 is not set. Of other changes about one in 2^32 is undetected. The cost is less than the
+// memory access, if the value is packed at the same time (pack.hpp). Universal hashing by such
 // products: Black et al. (1999), UMAC, CRYPTO '99.
 #pragma once
 
@@ -28,27 +26,26 @@ namespace nunatak::io {
 
 class ValueSum {
 public:
-  /// `shape`: lengths of the dimensions of the variable in the file, without that of the records.
+  /// `shape`: lengths of the dimensions of the variable in the file, without the record dimension.
   explicit ValueSum(std::vector<std::size_t> shape) : m_shape(std::move(shape)) {}
 
   const std::vector<std::size_t>& shape() const { return m_shape; }
   std::uint64_t value() const { return C * m_linear + m_product; }
 
-  /// Elements of which the sum is. pack() counts them; File::put() compares their number.
+  /// Elements in the sum, counted by pack(); summed() of value_sums.hpp checks their number.
   std::size_t elements() const { return m_elements; }
   void count(std::size_t elements) { m_elements += elements; }
 
-  /// (n + 1) K is mixed with the value at place n.
+  /// The key of the value at place n is (n + 1) K.
   static constexpr std::uint64_t K = 0x9e3779b97f4a7c15; ///< 2^64 over the golden ratio
 
-  /// One value.
   template <class T> void add(T value, std::uint64_t key) {
     const std::uint64_t u = bits_of(value) ^ key;
     m_linear += u;
     m_product += (u & 0xffffffff) * (u >> 32);
   }
 
-  /// A run of values, and copy them. The keys are key, key + step, ...
+  /// Add a run of values with the keys key, key + step, ..., and copy them.
   template <class From, class To>
   void copy(const From* from, To* to, std::size_t size, std::uint64_t key, std::uint64_t step) {
     std::size_t n = 0;
@@ -85,7 +82,7 @@ private:
     return bits;
   }
 #ifdef __SSE2__
-  /// The bits of two values, as two numbers.
+  /// Copies two values; returns their bits as two numbers.
   template <class T> static __m128i copy_two(const T* from, T* to) {
     const __m128i values = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), values);

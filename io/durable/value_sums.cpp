@@ -29,7 +29,7 @@ std::vector<std::size_t> shape_of_record(const Schema& schema, std::size_t v) {
 
 void ValueSums::add(std::size_t v, std::size_t record, std::uint64_t sum) {
   const std::size_t n = record == no_record ? 0 : record;
-  if (n < m_first) return; // put twice, which check_complete() finds
+  if (n < m_first) return; // put twice: an error of check_complete()
   auto& sums = m_sums[v];
   if (sums.size() <= n - m_first) sums.resize(n - m_first + 1, 0);
   sums[n - m_first] += sum;
@@ -76,7 +76,7 @@ struct Summed {
   std::size_t sums = 1;                ///< one for each record
 };
 
-/// Those of the types that nunatak writes; texts and unsigned numbers have no sums.
+/// Variables of the types that nunatak writes; text and unsigned numbers have no sums.
 std::vector<Summed> summed_variables(const Contents& contents, std::size_t records) {
   std::vector<Summed> all;
   for (std::size_t v = 0; v < contents.variables.size(); ++v) {
@@ -116,7 +116,7 @@ std::uint64_t sum_of_box(ReadSource& source, const Summed& variable, std::size_t
 
 } // namespace
 
-/// Variables are cut into pieces of at most 16 MiB, which the readers take in turn.
+/// Variables are cut into pieces of at most 16 MiB, dealt round-robin to the readers.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records) {
   constexpr std::size_t piece_bytes = 16 << 20;
   const int rank = rank_in(comm);
@@ -132,7 +132,7 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
   const Topology machine = make_topology(comm, 0);
   const std::vector<int> readers =
       machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
-  std::vector<std::uint64_t> sums; // of all records of the first variable, then of the next
+  std::vector<std::uint64_t> sums; // all records of the first variable, then of the next
   std::size_t n = 0;               // pieces so far
   Buffer buffer;
   agree(comm, [&] {

@@ -1,11 +1,9 @@
-// Sums of the values of all variables and records (value_sum.hpp): of those that are put, on their
-// way to the manifest; and of those that a file has.
+// Checksums (value_sum.hpp) of all variables and records: of the values put, for the manifest, and
+// of the values in a file (verify.hpp).
 //
-// The sum of what is put is made in one place, summed(), around the call that hands a hyperslab to
-// a format. What the format packs (pack.hpp) is summed while it lies in the cache; if that are not
-// exactly the elements of the hyperslab (a library took strided memory, or a part was packed twice)
-// the sum is made once more. So no format can bypass it. Used by file.cpp, split_files.cpp,
-// sync_file.cpp (writing) and verify.cpp (reading).
+// Sums of put values are made only in summed(), around the call that hands a hyperslab to a format.
+// What the format packs (pack.hpp) is summed while it is in cache; if that is not exactly the
+// hyperslab (a library took strided memory, or packed a part twice) the sum is computed again.
 #pragma once
 
 #include "io/pack.hpp"
@@ -22,14 +20,13 @@
 
 namespace nunatak::io {
 
-/// By name of the variable: a sum for each record, or one if it has no records.
+/// By name of the variable: one sum per record, or one if it has no records.
 using Sums = std::map<std::string, std::vector<std::uint64_t>>;
 
 /// "0123456789abcdef"
 std::string sum_text(std::uint64_t sum);
 
-/// Run write(slab), and return the sum of the slab's values, which are written as type `type` of a
-/// variable of this shape (without records).
+/// Run write(slab); returns the sum of its values, written as `type` to a variable of this `shape`.
 template <class F>
 std::uint64_t summed(Hyperslab slab, Type type, const std::vector<std::size_t>& shape,
                      const F& write) {
@@ -43,22 +40,22 @@ std::uint64_t summed(Hyperslab slab, Type type, const std::vector<std::size_t>& 
   return again.value();
 }
 
-/// Lengths of the dimensions of a variable without that of the records.
+/// Lengths of the dimensions of a variable without the record dimension.
 std::vector<std::size_t> shape_of_record(const Schema& schema, std::size_t v);
 
-/// This rank's parts of the sums that the manifest does not have yet.
+/// This rank's part of the sums that the manifest does not have yet.
 class ValueSums {
 public:
   explicit ValueSums(const Schema& schema) : m_sums(schema.variables.size()) {}
 
-  /// `record`: no_record of a variable without records.
+  /// `record`: no_record for a variable without records.
   void add(std::size_t v, std::size_t record, std::uint64_t sum);
 
-  /// The records before this one have been committed, and what has no records, too, if it is not 0.
+  /// Earlier records have been committed and, if it is not 0, also variables without records.
   std::size_t first_record() const { return m_first; }
-  /// Those of all ranks, up to `records`, on rank 0. Collective: one reduction.
+  /// The sums over all ranks, up to `records`, on rank 0. Collective: one reduction.
   Sums reduce(MPI_Comm comm, const Schema& schema, std::size_t records) const;
-  /// So many records are in the manifest now.
+  /// The first `records` records are in the manifest now.
   void forget(std::size_t records);
 
 private:
@@ -71,13 +68,12 @@ struct FoundSums {
   std::string metadata; ///< fingerprint()
 };
 
-/// Of the first `records` records of a file, read by all ranks, or, if they are on several nodes,
-/// by one of each; a rank that gets nothing to read does not open the file. Error on all ranks if
-/// it cannot be read. Collective; the result is the same on all ranks.
+/// The sums of the first `records` records of a file, read by all ranks or, on several nodes, by
+/// one of each. Error on all ranks if it cannot be read. Collective; the same result on all ranks.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
 
-/// Of dimensions, variables and attributes, except the number of records and the text of `history`,
-/// which a continued series gets anew: the hash of value_sum.hpp, as sum_text().
+/// Hash of dimensions, variables and attributes, except the number of records and the text of
+/// `history`, which change when a series is continued.
 std::string fingerprint(Contents contents);
 
 } // namespace nunatak::io

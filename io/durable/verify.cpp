@@ -14,11 +14,11 @@ namespace {
 
 using Lines = std::vector<ManifestEntry>;
 
-/// What rank 0 sees of a file.
+/// A file as rank 0 finds it.
 struct Found {
   std::uint64_t size = 0;
   int error = 0;              ///< errno
-  bool has_temporary = false; ///< NAME.tmp is there: the last line may not have come true
+  bool has_temporary = false; ///< NAME.tmp exists: the rename for the last line may be missing
 };
 
 Found look_at(MPI_Comm comm, const std::string& path) {
@@ -33,7 +33,7 @@ Found look_at(MPI_Comm comm, const std::string& path) {
   return found;
 }
 
-/// The first sum that is not as expected, in words; "" if all are.
+/// The first sum that differs, as text; "" if none does.
 std::string different_sum(const Sums& expected, const Sums& found) {
   for (const auto& [variable, sums] : expected) {
     const std::string what = "variable '" + printable(variable) + "'";
@@ -48,7 +48,7 @@ std::string different_sum(const Sums& expected, const Sums& found) {
   return "";
 }
 
-/// What is not as a line says; "" if the file fits it.
+/// How a file differs from a line; "" if it does not.
 std::string difference(MPI_Comm comm, const std::string& path, const Found& found,
                        const ManifestEntry& line) {
   const std::string size = "expected " + std::to_string(line.size) + " bytes; found ";
@@ -59,7 +59,7 @@ std::string difference(MPI_Comm comm, const std::string& path, const Found& foun
   FoundSums values;
   try {
     values = find_sums(comm, path, line.records);
-  } catch (const Error& e) { // of all ranks
+  } catch (const Error& e) { // on all ranks
     return e.what();
   }
   const std::string different = different_sum(*line.sums, values.sums);
@@ -69,8 +69,7 @@ std::string difference(MPI_Comm comm, const std::string& path, const Found& foun
          "; found: " + values.metadata;
 }
 
-/// What is not as the last line of a file says, or, where that may not have come true, the one
-/// before it. Collective.
+/// How a file differs from its last line or, without its rename, the one before. Collective.
 std::string complaint_of(MPI_Comm comm, const std::string& path, const Lines& lines,
                          const Found& found) {
   if (found.has_temporary && found.error == ENOENT && lines.size() == 1) return "";
@@ -84,7 +83,6 @@ std::string in_words(const std::string& path, const std::string& complaint) {
   return complaint.rfind(file, 0) == 0 ? complaint : file + complaint;
 }
 
-/// The manifest that rank 0 reads. Collective.
 Manifest parsed(MPI_Comm comm, const std::string& manifest) {
   std::string text;
   on_rank_0(comm, [&] { text = read_manifest(manifest); });
@@ -129,7 +127,7 @@ void require_intact(MPI_Comm comm, const std::string& path) {
   std::string real;
   on_rank_0(comm, [&] {
     std::error_code none;
-    real = std::filesystem::canonical(path, none).string(); // of links: where the file is
+    real = std::filesystem::canonical(path, none).string(); // of links: the target
   });
   broadcast(real, comm);
   if (real.empty()) return;

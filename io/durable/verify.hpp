@@ -1,5 +1,4 @@
-// Whether files hold what was written: they are compared with the manifest in their folder
-// (manifest.hpp), read by all ranks together. Used by nunatak-verify, and for the input of a run.
+// Compares files with the manifest in their folder (manifest.hpp), read by all ranks together.
 #pragma once
 
 #include <mpi.h>
@@ -14,20 +13,19 @@ namespace nunatak::io {
 struct Verification {
   std::size_t files = 0;
   std::uint64_t bytes = 0;             ///< of the files
-  std::vector<std::string> complaints; ///< none: all files are as they were written
+  std::vector<std::string> complaints; ///< empty: all files are intact
 };
 
 /// Compare the files of a manifest with their lines: length, sums of values, fingerprint of the
-/// metadata. `name`: only that file, and its subfiles; "": all. Collective; the result is the same
+/// metadata. `name`: only that file and its subfiles; "": all. Collective; the result is the same
 /// on all ranks. Error on all ranks if there is no such manifest.
 Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name = "");
 
 /// The complaints of all files of a manifest; local.
 std::vector<std::string> verify_manifest(const std::string& manifest);
 
-/// Error on all ranks, saying what was expected and what was found, if the manifest in the folder
-/// of a file has lines of it that do not fit. A file without lines, or that is not there, passes.
-/// Collective.
+/// Error on all ranks, with what was expected and found, if a file does not match its lines in the
+/// manifest of its folder. A file without lines, or a missing file, passes. Collective.
 void require_intact(MPI_Comm comm, const std::string& path);
 
 } // namespace nunatak::io

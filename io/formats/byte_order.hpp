@@ -1,5 +1,4 @@
-// The order of bytes: that of memory, and its reversal. Used where classic files are written and
-// read without a library (direct.cpp, read/direct.cpp).
+// Byte order of the memory, and byte swapping, for classic files written or read without a library.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,7 @@
-// One walk over a schema that declares it to NetCDF-C or PnetCDF: dimensions, variables with their
-// attributes, global attributes.
+// Declares a schema to NetCDF-C or PnetCDF: dimensions, variables and attributes.
 //
-// The two libraries have the same functions under other names, and the same numbers of types; a
-// small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) says which. Used by serial.cpp, netcdf4.cpp,
-// classic.cpp and pnetcdf.cpp.
+// The two libraries have the same functions under different names and the same type numbers; a
+// small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) selects one.
 #pragma once
 
 #include "io/error.hpp"
@@ -56,7 +54,6 @@ public:
   Definition(int ncid, std::string path, const Schema& schema)
       : m_ncid(ncid), m_path(std::move(path)), m_schema(schema) {}
 
-  /// Before the variables.
   void dimensions() {
     for (const auto& d : m_schema.dimensions) {
       m_dims.push_back(-1);
@@ -70,7 +67,7 @@ public:
     for (const auto& a : m_schema.attributes) put_attribute(NC_GLOBAL, "", a.name, a.value);
   }
 
-  /// With its attributes; the library's number of it.
+  /// Defines a variable with its attributes; returns the library's id.
   int variable(std::size_t v) const {
     const Variable& variable = m_schema.variables[v];
     std::vector<int> dims;

@@ -1,22 +1,19 @@
 // The format `direct`: a classic NetCDF file whose header rank 0 writes by NetCDF-C, and whose
-// values every rank writes at the offsets that the header gives, one call for each run of the file
+// values every rank writes at the offsets in the header, one call for each run of the file
 // (runs.hpp). See format.hpp.
 //
 //   define: rank 0: create_classic, read_classic_layout; broadcast of the layout; all open
-//   put:    pack, big-endian; write the runs when 2 MiB have come, and at wait()
+//   put:    pack, big-endian; write the runs after every 2 MiB, and at wait()
 //   flush, close: rank 0 sets the length, writes the number of records
 //
-// The bytes are those of `serial` and `pnetcdf`. No library stands between the values and the
-// system, and no rank waits for another one: an error of one rank is kept until all agree on it at
-// the end of the record. Blocks that are narrow along the fastest dimension become many small
-// writes; a layout that aggregates makes them long. Values are packed into 2 MiB, which stay in a
-// cache until they are written. Packed blocks that are neighbours in the file, of several
-// variables, too, become one write.
+// The bytes are those of `serial` and `pnetcdf`. No rank waits for another: an error of one rank is
+// kept until all agree on it at the end of the record. Blocks that are narrow along the fastest
+// dimension become many small writes; a layout that aggregates makes them long. Packed values stay
+// in cache (2 MiB), and blocks that are adjacent in the file become one write.
 //
-// -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at on a file that each rank has opened by
-// itself (MPI_COMM_SELF): the same runs, so that what MPI-IO adds to a call can be measured.
-//
-// The header changes only by that number, so that the file grows in place.
+// -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at (MPI_COMM_SELF) on the same runs, to
+// measure the overhead of MPI-IO. The header changes only in the number of records, so the file
+// grows in place.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
@@ -49,12 +46,11 @@ std::vector<std::byte> bytes_of_integer(std::uint64_t value, std::size_t n) {
   return bytes;
 }
 
-/// An existing file, open for writing on this rank. The functions throw an Error that says the
-/// cause alone.
+/// An existing file, open for writing on this rank. Errors give the cause alone.
 class Calls {
 public:
   virtual ~Calls() = default;
-  /// Write some of these bytes; returns how many.
+  /// Write some of these bytes; returns their number.
   virtual std::size_t write(std::uint64_t begin, const std::byte* data, std::size_t size) = 0;
   virtual void set_size(std::uint64_t size) = 0;
   virtual void close() = 0;
@@ -132,8 +128,8 @@ public:
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {}
 
   void define() override {
-    std::vector<std::uint64_t> places(m_schema.variables.size() +
-                                      3); // of the variables, of the records, the end of the others
+    // of the variables, of the records, the end of the others
+    std::vector<std::uint64_t> places(m_schema.variables.size() + 3);
     on_rank_0(m_comm, [&] {
       create_classic(m_path, m_schema, m_options);
       const ClassicLayout layout = read_classic_layout(m_path).value();
@@ -215,7 +211,7 @@ public:
        [&] { m_file->set_size(m_layout.file_size(records)); });
   }
 
-  /// The new history is on the disk before the number of records: a line of the manifest says both.
+  /// The new history is made durable before the number of records: the manifest line covers both.
   void count_records() override {
     if (m_has_new_history) {
       const auto [begin, length] = history();
@@ -232,7 +228,7 @@ public:
     on_rank_0(m_comm, [&] { reopened.why_not = different_header(path, reopened.size); });
     broadcast(reopened.why_not, m_comm);
     if (!reopened.why_not.empty()) return reopened;
-    m_file = open_file(path); // nothing was written to the other one
+    m_file = open_file(path); // nothing was written to the file just defined
     m_path = path;
     m_records = records;
     return reopened;
@@ -241,7 +237,7 @@ public:
   Work work() const override { return m_work; }
 
 private:
-  /// Run `f`, whose errors are a cause alone. `what`: the file and what was expected.
+  /// Run `f`, whose errors give the cause alone. `what`: the file and what was expected.
   template <class F> static void at(const std::string& what, const F& f) {
     try {
       f();
@@ -279,7 +275,7 @@ private:
 
   void write_pending() {
     if (m_rank % 2 == 1)
-      std::reverse(m_pending.begin(), m_pending.end()); // neighbours meet less often on a server
+      std::reverse(m_pending.begin(), m_pending.end()); // neighbours collide less on a server
     for (const Run& run : m_pending) {
       write(run);
     }
@@ -287,7 +283,7 @@ private:
     m_used = 0;
   }
 
-  /// Error, naming what lies where it failed.
+  /// Error naming the variable that failed.
   void write(const Run& run) {
     for (std::size_t done = 0; done < run.size;) {
       const std::uint64_t begin = run.begin + done;
@@ -304,7 +300,7 @@ private:
     }
   }
 
-  /// The variable to which this byte of the file belongs, for messages.
+  /// The variable that contains this byte of the file, for messages.
   std::string variable_at(std::uint64_t offset) const {
     const auto first = std::min_element(m_layout.begin.begin(), m_layout.begin.end());
     if (first == m_layout.begin.end() || offset < *first) return "the header";
@@ -317,7 +313,7 @@ private:
     return "variable '" + m_schema.variables[found].name + "'";
   }
 
-  /// Where `history` has its text in the header: begin and size.
+  /// Begin and size of the text of `history` in the header.
   std::pair<std::size_t, std::size_t> history() const {
     for (const Attribute& attribute : m_schema.attributes) {
       if (attribute.name != "history") continue;
@@ -327,8 +323,8 @@ private:
     return {0, 0};
   }
 
-  /// What distinguishes the header of an existing file, which must have at least `size` bytes, from
-  /// this one; "" if nothing does that matters. Local, rank 0 only.
+  /// How the header of an existing file of at least `size` bytes differs from this one; "" if it
+  /// does not in a way that matters. Local, rank 0 only.
   std::string different_header(const std::string& path, std::uint64_t size) {
     if (std::filesystem::file_size(path) < size) return "it is shorter than its records";
     std::string found(m_header.size(), '\0');
@@ -343,8 +339,8 @@ private:
                              : "it has another header, or no room for the new line of 'history'";
   }
 
-  static constexpr std::size_t count_begin =
-      4; ///< of the number of records, behind the magic number
+  /// Of the number of records, after the magic number.
+  static constexpr std::size_t count_begin = 4;
 
   MPI_Comm m_comm;
   int m_rank = rank_in(m_comm);
@@ -353,13 +349,13 @@ private:
   Options m_options;
   RunLayout m_layout; ///< the same on all ranks
   std::unique_ptr<Calls> m_file;
-  std::size_t m_records = 0;      ///< that this rank has seen; after flush_values(): any rank
+  std::size_t m_records = 0;      ///< seen by this rank; after flush_values(): by any rank
   std::vector<Run> m_pending;     ///< packed, not yet written
   Buffer m_buffer;                ///< of their values
   std::size_t m_used = 0;         ///< bytes of the buffer
   std::size_t m_count_bytes = 0;  ///< of the number of records, on rank 0
   std::string m_header;           ///< as it was defined, on rank 0
-  bool m_has_new_history = false; ///< which the file, reopened, does not have yet; on rank 0
+  bool m_has_new_history = false; ///< not yet written to the reopened file; on rank 0
   KeptError m_error;
   Work m_work;
 };

@@ -1,14 +1,12 @@
-// A Format is an open file that takes hyperslabs: what stands between a File (file.hpp), which
+// A Format is an open file that takes hyperslabs: the interface between a File (file.hpp), which
 // checks and times, and the disk.
 //
-// To add a format: write one file like serial.cpp or direct.cpp with a function open_<name>,
-// list the file in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
-// The row says what the format can do; options, help and refusals follow from it. CONTRIBUTING.md
-// shows a whole one, which the tests build and run.
+// To add a format: write one file like serial.cpp or direct.cpp with a function open_<name>, list
+// it in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
+// CONTRIBUTING.md shows a complete example.
 //
 // Every function is called by all ranks of the communicator, in the same order. A function may
-// throw on some ranks only, but then must have taken part in its own collective calls first: the
-// File lets the ranks agree on the error afterwards.
+// throw on some ranks only after its own collective calls: the File then makes all ranks throw.
 #pragma once
 
 #include "io/durable/value_sums.hpp"
@@ -33,19 +31,19 @@ namespace nunatak::io {
 struct Work {
   std::int64_t written_bytes = 0;      ///< handed to the file system
   std::int64_t written_operations = 0; ///< library calls that did so
-  std::int64_t moved_bytes =
-      0; ///< of values that the library moved within the file to make room for definitions (rank 0)
+  /// Bytes of values that the library moved within the file to make space for definitions (rank 0).
+  std::int64_t moved_bytes = 0;
   std::int64_t messages = 0; ///< sent to other ranks by a layout
   std::int64_t message_bytes = 0;
-  std::int64_t off_node_bytes = 0; ///< of them, to other (virtual) nodes
+  std::int64_t off_node_bytes = 0; ///< part of message_bytes sent to other (virtual) nodes
   double exchange_seconds = 0.0;   ///< in which a layout moved values between ranks
-  double stall_seconds = 0.0;      ///< in which there was no room for what goes to the servers
+  double stall_seconds = 0.0;      ///< waiting for free memory in the ring to the servers
 };
 
 Work& operator+=(Work& a, const Work& b);
 Work operator-(Work a, const Work& b);
 
-/// The name of a file that belongs to `path`: the suffix comes before the ending ".tmp".
+/// The name of a file that belongs to `path`: the suffix comes before an ending ".tmp".
 inline std::string with_suffix(const std::string& path, const std::string& suffix) {
   const std::string tmp = ".tmp";
   const bool is_temporary =
@@ -65,63 +63,56 @@ class Format {
 public:
   virtual ~Format() = default;
 
-  /// Bytes that define() will allocate in the file, the same on all ranks; 0: none, or not known.
-  /// Local.
+  /// Bytes that define() will allocate in the file, the same on all ranks; 0: unknown. Local.
   virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.
-  /// pack(), packed() or Copies::keep() of pack.hpp also make the sum of the values; where they are
-  /// not used, the sum costs another pass (summed() of value_sums.hpp). Hyperslabs of one variable
-  /// and record do not overlap. Running out of memory (std::bad_alloc) ends the run.
+  /// pack(), packed() or Copies::keep() of pack.hpp also sum the values, which else costs a pass
+  /// (summed() of value_sums.hpp). Hyperslabs of one variable and record do not overlap. Running
+  /// out of memory (std::bad_alloc) aborts the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
-  /// Bytes that the file of this rank (the shared one, or that of which it is the owner) will have
-  /// with so many records; 0: not known. Afterwards that much may be allocated. Local.
+  /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
+  /// unknown. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
-  /// Where the values of a variable (in the first record) begin, after define(), if that is known.
-  /// Local, the same on all ranks.
+  /// Offset of a variable (in the first record), after define(), if known; the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
-  /// Everything in the file, the number of records included, is with the operating system: another
-  /// process can read it.
+  /// Everything, including the number of records, is with the system: other processes can read it.
   virtual void flush() = 0;
   virtual void close() = 0;
 
-  /// A file that can grow in place is committed before it is closed: what lies beyond the records
-  /// that its header counts is no part of it yet. Then flush() is flush_values(), which leaves the
-  /// header as it is, and count_records(), which makes these records part of the file by one write
-  /// of a few bytes.
+  /// A file that can grow in place is committed before it is closed: bytes beyond the records that
+  /// its header counts are not part of it yet. flush() is then flush_values(), without the header,
+  /// and count_records(), which adds the records by one write of a few bytes.
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only
-  /// After define(), of a format that grows in place: go on with the file `path` instead of the one
-  /// that was defined, behind its first `records` records, if it has the same header but for the
-  /// text of the attribute `history` and the number of records. count_records() writes both,
-  /// flush_values() cuts off what lies behind. Nothing is written before. Collective.
+  /// After define(), for a format that grows in place: continue the file `path` behind its first
+  /// `records` records, if its header agrees except in the attribute `history` and the number of
+  /// records. Nothing is written here: count_records() writes both, flush_values() cuts off what
+  /// lies behind. Collective.
   struct Reopened {
-    std::string why_not;    ///< "" if it was done; else all stays as it is
-    std::uint64_t size = 0; ///< of the file with so many records
+    std::string why_not;    ///< "" on success; else nothing has changed
+    std::uint64_t size = 0; ///< of the file with that many records
   };
   virtual Reopened reopen(const std::string& /*path*/, std::uint64_t /*records*/) {
     return {"its format is written anew"};
   }
 
-  /// Of a file that this rank owns: the sums of its values, as they were put here. Local.
+  /// Sums of the values put here into a file that this rank owns. Local.
   virtual Sums own_sums(std::size_t /*records*/) const { return {}; }
 
   virtual Work work() const = 0;
-  /// The MPI-IO hints in effect, as far as the libraries report them, those "ignored", and
-  /// "mpi_io": ROMIO or OMPIO (used_hints() in mpi_io.hpp); with the layout auto its choice,
-  /// "layout". Else empty without MPI-IO.
+  /// The MPI-IO hints in effect, the "ignored" ones, and "mpi_io" (used_hints() in mpi_io.hpp);
+  /// with the layout auto its choice, "layout". Empty without MPI-IO.
   virtual std::map<std::string, std::string> hints() const { return {}; }
-  /// The files on disk, the same list on every rank: one; none if nothing is written; or one per
-  /// aggregator.
+  /// The files on disk, the same list on every rank: one, none, or one per aggregator.
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
 };
 
-/// Creates (or overwrites) a file; collective. `schema` outlives the format. Each format has one,
-/// and registry.cpp names it.
+/// Creates (or overwrites) a file. Collective. `schema` must outlive the format.
 using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path,
                                              const Schema& schema, const Options& options);
 

@@ -1,4 +1,3 @@
-// ROMIO or OMPIO, and their hints. See mpi_io.hpp.
 #include "io/formats/mpi_io.hpp"
 
 #include <cstdlib>
@@ -23,11 +22,9 @@ int open_mpi_version() {
   return found != std::string::npos ? std::atoi(text.c_str() + found + name.size()) : 0;
 }
 
-/// Is it among what Open MPI was built with and has found? A component is a library of its own, or
-/// part of libmpi.
+/// Open MPI was built with ROMIO and has found it, as a library of its own or part of libmpi.
 bool open_mpi_has_romio() {
-  MPI_File_delete("/nowhere/nothing",
-                  MPI_INFO_NULL); // loads the components of MPI-IO, which are loaded late
+  MPI_File_delete("/nowhere/nothing", MPI_INFO_NULL); // loads the MPI-IO components
   for (const char* component : {"mca_io_romio321_component", "mca_io_romio341_component"}) {
     if (dlsym(RTLD_DEFAULT, component) != nullptr) return true;
   }
@@ -37,7 +34,7 @@ bool open_mpi_has_romio() {
   return dl_iterate_phdr(is_romio, nullptr) != 0;
 }
 
-/// Does OMPI_MCA_io, a list of what to use or after ^ of what not to use, allow this?
+/// OMPI_MCA_io, a list of components to use or, after ^, not to use, allows this one.
 bool is_allowed(const std::string& component) {
   const char* const text = std::getenv("OMPI_MCA_io");
   const std::string list = text != nullptr ? text : "^";
@@ -49,18 +46,17 @@ std::string find_mpi_io_name() {
   return is_allowed("romio") && open_mpi_has_romio() ? "ROMIO" : "OMPIO";
 }
 
-/// Open MPI 5 keeps the hints of MPI_File_open from ROMIO, and most from OMPIO.
+/// Open MPI 5 does not pass the hints of MPI_File_open to ROMIO, and few of them to OMPIO.
 bool drops_hints() { return open_mpi_version() >= 5; }
 
-/// The hints that ROMIO takes from the file that ROMIO_HINTS names, for all files: it reads that
-/// once, when the first file is opened, whose hints they are. The file is one in memory, of this
-/// rank alone.
+/// The hints in the file named by ROMIO_HINTS, which ROMIO reads once, at the first open. It is in
+/// memory, of this rank alone.
 const Hints& leave_for_romio(const Hints& hints) {
   static const Hints left = [&]() -> Hints {
     std::string text;
     for (const auto& [key, value] : hints) text += key + " " + value + "\n";
-    if (text.empty() || std::getenv("ROMIO_HINTS") != nullptr)
-      return {}; // the user has a file of his own
+    // the user may have such a file
+    if (text.empty() || std::getenv("ROMIO_HINTS") != nullptr) return {};
     const int file = memfd_create("romio_hints", 0);
     if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
       return {};
@@ -99,7 +95,7 @@ std::string mpi_library() {
   return all.substr(0, all.find_first_of(",\n"));
 }
 
-void prefer_romio() { ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); } // ROMIO has 10
+void prefer_romio() { ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); } // ROMIO: 10
 
 std::string mpi_io_name() {
   static const std::string name = find_mpi_io_name();
@@ -131,8 +127,8 @@ Hints used_hints(const Hints& asked, MPI_Info reported) {
   }
   std::string ignored;
   for (const auto& [key, value] : asked) {
-    if (name == "OMPIO" && key.rfind("romio_", 0) == 0)
-      used.erase(key); // Open MPI 4 reports what was given, known or not
+    // Open MPI 4 reports what was given, known or not
+    if (name == "OMPIO" && key.rfind("romio_", 0) == 0) used.erase(key);
     const auto found = used.find(key);
     if (found == used.end() || (drops_hints() && found->second != value))
       ignored += (ignored.empty() ? "" : ",") + key + "=" + value;

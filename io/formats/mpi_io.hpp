@@ -1,14 +1,14 @@
-// Which implementation of MPI-IO carries PnetCDF and HDF5; its hints.
+// The MPI-IO implementation behind PnetCDF and HDF5, and its hints.
 //
-// Open MPI has two, OMPIO (its default) and ROMIO, and chooses when the first file is opened. OMPIO
-// (4.1.4) reports success of a write that failed, or hangs in it; ROMIO reports the error, or
-// hangs. So ROMIO is preferred, OMPIO is refused unless the user accepts it (Options::ompio), space
-// is reserved before anything is written (durable/durable.hpp), and a watchdog ends what hangs
-// (watchdog.hpp). Other MPI libraries have ROMIO only, and nothing changes.
+// Open MPI has two, OMPIO (its default) and ROMIO, and selects one when the first file is opened.
+// When a write fails, OMPIO (4.1.4) reports success or hangs; ROMIO reports the error or hangs. So
+// ROMIO is preferred, OMPIO is refused unless the user accepts it (Options::ompio), space is
+// reserved before anything is written (durable/durable.hpp), and a watchdog ends what hangs
+// (watchdog.hpp). Other MPI libraries have ROMIO only.
 //
-// Open MPI 5 keeps hints from ROMIO. They reach it by a file that the environment variable
-// ROMIO_HINTS names, which ROMIO reads when it opens the first file of the process: those of later
-// files that differ are ignored. Hence used_hints(), which says so.
+// Open MPI 5 does not pass hints to ROMIO. They are left in a file named by the environment
+// variable ROMIO_HINTS, which ROMIO reads when it opens the first file of the process: different
+// hints of later files are ignored, and used_hints() reports this.
 #pragma once
 
 #include <mpi.h>
@@ -20,28 +20,25 @@
 
 namespace nunatak::io {
 
-/// Name and version of the NetCDF libraries, for reports.
 std::vector<std::pair<std::string, std::string>> library_versions();
-/// Name and version of the MPI library, as it says them.
+/// Name and version of the MPI library, from MPI_Get_library_version.
 std::string mpi_library();
 
 /// Call before MPI_Init: sets the environment variable OMPI_MCA_io_ompio_priority=1, below that of
-/// ROMIO, unless it is set. What OMPI_MCA_io (mpiexec --mca io ...) says comes first.
+/// ROMIO, unless it is set. OMPI_MCA_io (mpiexec --mca io ...) takes precedence.
 void prefer_romio();
 
 /// "ROMIO" or "OMPIO". Call after MPI_Init.
 std::string mpi_io_name();
 
-/// False: a library that opens a file once more, with the hints that MPI reports of it, loses them
-/// all, those of ROMIO_HINTS, too.
+/// False if a library that reopens a file with the hints reported by MPI loses them.
 bool hints_survive_reopening();
 
-/// Hints as an MPI_Info, to be freed. For a file that is opened next.
+/// Hints as an MPI_Info, to be freed, for the next file to be opened.
 MPI_Info make_info(const std::map<std::string, std::string>& hints);
 
-/// What MPI-IO makes of the hints that it was asked for: those in effect; under "ignored" the
-/// others, "key=value,key=value", if there are any; under "mpi_io" its name. `reported`: what the
-/// library says of the open file; without it those asked for, where they count.
+/// The hints in effect, from those `reported` for the open file, if any; under "ignored" the others
+/// of `asked`, "key=value,key=value"; under "mpi_io" its name.
 std::map<std::string, std::string> used_hints(const std::map<std::string, std::string>& asked,
                                               MPI_Info reported = MPI_INFO_NULL);
 

@@ -1,11 +1,9 @@
-// The format `netcdf4`: every rank writes its own block with parallel NetCDF-4 (HDF5 over MPI-IO).
-// See format.hpp.
-//
-// Each put is written at once, by one call that all ranks take part in (a rank without values with
-// a count of 0). HDF5 has no queue: unlike PnetCDF it cannot merge the variables of a record.
+// The format `netcdf4`: parallel NetCDF-4 (HDF5 over MPI-IO), every rank its own block. Each put is
+// one collective write (ranks without values have a count of 0): HDF5 has no queue, and unlike
+// PnetCDF cannot merge the variables of a record.
 //
 // Access `independent`: each rank writes by itself. A record variable must still grow collectively,
-// so the first put of a new record begins with a collective write of the first value of each rank.
+// so the first put of a new record begins with a collective write of each rank's first value.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/chunks.hpp"
@@ -26,9 +24,9 @@ namespace nunatak::io {
 
 namespace {
 
-/// An open file. HDF5 closes what was abandoned (an exception) when MPI ends, but after ROMIO has
-/// ended: it would crash. An attribute of MPI_COMM_SELF that was set later is deleted earlier, on
-/// all ranks in the same order, and closes the file.
+/// An open file. HDF5 closes files abandoned by an exception when MPI ends, but after ROMIO has
+/// ended, and would crash. A later attribute of MPI_COMM_SELF is deleted earlier, on all ranks in
+/// the same order, and its callback closes the file.
 class OpenFile {
 public:
   OpenFile() { MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_file, &m_key, nullptr); }
@@ -41,9 +39,8 @@ public:
                       reinterpret_cast<void*>(static_cast<std::intptr_t>(ncid)));
   }
 
-  /// The status of nc_close.
   int close(int ncid) {
-    const int status = nc_close(ncid); // afterwards the callback finds it closed
+    const int status = nc_close(ncid); // the callback below finds it closed
     MPI_Comm_delete_attr(MPI_COMM_SELF, m_key);
     return status;
   }
@@ -61,19 +58,18 @@ public:
   Netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
         m_quota(comm, schema, options.copy_bytes()) {
-    // of HDF5 objects at least that large; the setting stays until it is changed
+    // for HDF5 objects at least that large; the setting is global
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
-    if (layout_row(options).boxes == nullptr)
-      m_options.hints.emplace("romio_cb_write", "enable"); // an error is known to all ranks
+    // collective buffering makes an error known to all ranks
+    if (layout_row(options).boxes == nullptr) m_options.hints.emplace("romio_cb_write", "enable");
     MPI_Info info = make_info(m_options.hints);
     const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
     MPI_Info_free(&info);
     check(status, "expected to create it");
     m_file.opened(m_ncid);
   }
-  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
-  // would wait forever.
+  // No close in the destructor: it is collective, and after an exception of one rank would hang.
 
   void define() override {
     m_records.assign(m_schema.variables.size(), 0);
@@ -102,7 +98,7 @@ public:
   void flush() override { check(nc_sync(m_ncid), "flush"); }
   void close() override { check(m_file.close(m_ncid), "close"); }
   std::uint64_t defined_size() const override { return expected_size(0); }
-  /// The chunks, and something for HDF5's own; what compression leaves of them cannot be known.
+  /// The chunks, and metadata of HDF5; compressed sizes are unknown.
   std::uint64_t expected_size(std::uint64_t records) const override {
     constexpr std::uint64_t metadata = 128 << 10;
     std::uint64_t bytes = metadata;
@@ -112,7 +108,7 @@ public:
     return bytes;
   }
   Work work() const override { return m_work; }
-  /// What the MPI library reports of them is not to be had through NetCDF-C.
+  /// NetCDF-C does not expose the hints that the MPI library reports.
   std::map<std::string, std::string> hints() const override { return used_hints(m_options.hints); }
 
 private:
@@ -132,8 +128,7 @@ private:
       check(nc_def_var_deflate(m_ncid, m_ids[v], 1, 1, m_options.deflate), what + ": compression");
   }
 
-  /// A scalar has no count that could be 0: only the rank that has it calls, also in collective
-  /// access.
+  /// A scalar has no count that could be 0: only its rank calls, also in collective access.
   void set_access(std::size_t v, bool collective) {
     const bool is_scalar = m_schema.variables[v].dimensions.empty();
     check(nc_var_par_access(m_ncid, m_ids[v],
@@ -149,7 +144,7 @@ private:
     m_records[v] = records;
     Hyperslab first = slab;
     std::fill(first.count.begin(), first.count.end(), 1);
-    first.sum = nullptr; // it is written once more
+    first.sum = nullptr; // it is written again
     set_access(v, true);
     write(v, first, true);
     set_access(v, false);
@@ -185,8 +180,8 @@ private:
   int m_ncid = -1;
   OpenFile m_file;
   std::vector<int> m_ids;
-  std::vector<std::int64_t>
-      m_records; ///< of each variable, the same on all ranks; kept for independent access
+  /// By variable, the same on all ranks; for independent access.
+  std::vector<std::int64_t> m_records;
   Quota m_quota;
   Buffer m_buffer;
   KeptError m_error;

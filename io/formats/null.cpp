@@ -1,4 +1,4 @@
-// The format that discards: what a run costs without output. See format.hpp.
+// The format that discards values, for the cost of a run without output. See format.hpp.
 #include "io/formats/format.hpp"
 
 namespace nunatak::io {

@@ -1,21 +1,18 @@
-// The formats `pnetcdf` and `hybrid`: every rank writes its own block with PnetCDF. They differ in
-// who defines the file: with `pnetcdf` all ranks do, with `hybrid` rank 0 does with serial
-// NetCDF-C, then all open it, as in PISM 0.5. See format.hpp.
+// The formats `pnetcdf` and `hybrid`: every rank writes its own block with PnetCDF. With `pnetcdf`
+// all ranks define the file; with `hybrid` rank 0 does with serial NetCDF-C, then all open it, as
+// in PISM 0.5. See format.hpp.
 //
-// put() packs a copy (unless the slab lasts) and queues it (ncmpi_iput_vara); wait() is one
-// collective ncmpi_wait_all per record, in which MPI-IO merges the blocks of all variables and
-// ranks. Copies are bounded: see quota.hpp.
+// put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara); wait() is one
+// collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks (quota.hpp).
 //
-// Access `independent`: each rank opens the file once more, with the hints that MPI reports of it.
-// Open MPI 5 loses them, and ROMIO sieves: it reads and writes what lies between runs. If it should
-// not (romio_ds_write=disable), put() writes run by run.
+// Access `independent`: each rank opens the file again, with the hints that MPI reports. Open MPI 5
+// loses them, and ROMIO sieves: it reads and writes what lies between runs. With
+// romio_ds_write=disable put() writes run by run instead.
 //
-// With `define interleaved` a variable is defined just before its first values, behind values of
-// others: the file is opened for definitions again, and what lies behind its header moves if the
-// header outgrows its space (Options::header, from the first variable on) or if the records begin
-// later. A new record variable makes every record longer: PnetCDF then reads and writes all of
-// them, even the only one, which stays where it is. The bytes moved are counted from where the
-// values lie before and after.
+// With `define interleaved` a variable is defined just before its first values: the file re-enters
+// define mode, and values move if the header outgrows its space (Options::header, from the first
+// variable on) or if the records begin later. A new record variable makes every record longer:
+// PnetCDF then reads and writes all of them. The bytes moved follow from the offsets.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/classic.hpp"
@@ -35,7 +32,7 @@ namespace nunatak::io {
 
 namespace {
 
-/// PnetCDF for define.hpp.
+/// The PnetCDF functions for define.hpp.
 struct PnetcdfC {
   static int def_dim(int ncid, const char* name, std::size_t length, int* id) {
     return ncmpi_def_dim(ncid, name, static_cast<MPI_Offset>(length), id);
@@ -67,13 +64,12 @@ public:
     MPI_Info_free(&info);
     check(status, "expected to create it");
   }
-  // No close in the destructor: it is collective, and a rank that unwinds an exception of its own
-  // would wait forever.
+  // No close in the destructor: it is collective, and after an exception of one rank would hang.
 
   void define() override {
     m_is_hybrid ? define_on_rank_0() : define_together();
     on_rank_0(m_comm, [&] { m_moved.count(m_path, true); });
-    MPI_Info info = MPI_INFO_NULL; // in effect: hints of PnetCDF, and of MPI-IO what is reported
+    MPI_Info info = MPI_INFO_NULL; // in effect: hints of PnetCDF, and those reported by MPI-IO
     check(ncmpi_inq_file_info(m_ncid, &info), "hints");
     m_hints = used_hints(m_options.hints, info);
     MPI_Info_free(&info);
@@ -98,7 +94,7 @@ public:
     m_error.rethrow();
   }
 
-  /// The number of records. Values are with the system as soon as they are written.
+  /// Writes the number of records; values are with the system as soon as they are written.
   void flush() override {
     begin_collective();
     const int status = ncmpi_sync_numrecs(m_ncid);
@@ -113,7 +109,7 @@ public:
     check(ncmpi_close(m_ncid), "close");
   }
 
-  /// Of what is defined, on rank 0.
+  /// For the variables defined so far, on rank 0.
   std::uint64_t expected_size(std::uint64_t records) const override {
     return m_moved.layout().size(records);
   }
@@ -140,7 +136,7 @@ private:
 
   void define_on_rank_0() {
     on_rank_0(m_comm, [&] { create_classic(m_path, m_schema, m_options); });
-    m_ids.resize(m_schema.variables.size()); // in both libraries, in the order of definition
+    m_ids.resize(m_schema.variables.size()); // both libraries number by order of definition
     std::iota(m_ids.begin(), m_ids.end(), 0);
     MPI_Info info = make_info(m_options.hints);
     const int status = ncmpi_open(m_comm, m_path.c_str(), NC_WRITE, info, &m_ncid);
@@ -158,15 +154,15 @@ private:
     begin_collective();
     check(ncmpi_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    const int status = end_define(
-        m_n_late == 0 ? m_options.header : 0); // the first variable fixes where the header must end
+    // the first variable fixes the end of the header
+    const int status = end_define(m_n_late == 0 ? m_options.header : 0);
     agree(m_comm, [&] { check(status, "header"); }); // one rank writes it
     end_collective();
     m_n_late += 1;
     on_rank_0(m_comm, [&] { m_work.moved_bytes += m_moved.count(m_path, true); });
   }
 
-  /// To the collective data mode, which some functions need, and back.
+  /// To the collective data mode, which some functions require, and back.
   void begin_collective() {
     if (m_options.access == "independent") check(ncmpi_end_indep_data(m_ncid), "collective access");
   }
@@ -212,14 +208,14 @@ private:
     m_names.push_back(v);
   }
 
-  /// What is contiguous in the file, in one call each. `data`: packed.
+  /// One call for each contiguous run of the file. `data`: packed.
   void write_runs(const Variable& variable, int id, const Hyperslab& slab, const std::byte* data,
                   Index start, Index count) {
     std::size_t cut = count.empty() ? 0 : count.size() - 1,
                 elements = count.empty() ? 1 : slab.count.back();
     while (cut > 0 && slab.count[cut] ==
                           m_schema.dimensions[m_schema.dimension(variable.dimensions[cut])].length)
-      elements *= slab.count[--cut]; // the dimensions before `cut` tell runs apart
+      elements *= slab.count[--cut]; // the dimensions before `cut` separate runs
     for (std::size_t n = 0; n < slab.elements() / elements;
          ++n, data += elements * bytes_of(variable.type)) {
       for (std::size_t d = cut, rest = n; d-- > 0; rest /= slab.count[d]) {

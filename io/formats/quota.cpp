@@ -7,7 +7,7 @@
 namespace nunatak::io {
 
 constexpr std::int64_t largest_call = std::int64_t{1} << 30; // bytes of one rank
-constexpr std::int64_t small = std::int64_t{1} << 20;        // not worth a reduction
+constexpr std::int64_t small = std::int64_t{1} << 20;        // below: no reduction
 
 Quota::Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer)
     : m_comm(comm), m_schema(schema), m_copied{1}, m_most{largest_call} {
@@ -17,9 +17,9 @@ Quota::Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer)
 std::size_t Quota::begin(std::size_t v, const Hyperslab& slab) {
   const Variable& variable = m_schema.variables[v];
   const auto bytes = static_cast<std::int64_t>(bytes_of(variable.type));
-  const auto whole =
-      static_cast<std::int64_t>(m_schema.bytes(variable)); // of the record, over all ranks
-  std::int64_t most = whole;                               // at least what the rank with most has
+  // over all ranks
+  const auto whole = static_cast<std::int64_t>(m_schema.bytes(variable));
+  std::int64_t most = whole; // an upper bound of the rank with most
   if (whole > small) {
     most = static_cast<std::int64_t>(slab.elements()) * bytes;
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, m_comm);

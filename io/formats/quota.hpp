@@ -1,9 +1,7 @@
-// How much of what was put may wait in memory, and how much one call of a library may write; the
-// same decision on all ranks.
+// Limits of the put data that wait in memory, and of one library call; the same on all ranks.
 //
-// Two limits: copies take Options::buffer per rank on average, and no rank hands over more than 1
-// GiB at a time, because MPI-IO and the libraries above it count in 32 bits. What is larger is cut
-// into parts. Used by pnetcdf.cpp and netcdf4.cpp (and Waiting by remap.cpp):
+// Copies take Options::buffer per rank on average, and no rank writes more than 1 GiB at a time,
+// because MPI-IO and the libraries above it count in 32 bits. Larger hyperslabs are cut:
 //
 //   const std::size_t n = quota.begin(v, slab);
 //   for (part = 0; part < n; ++part) {
@@ -21,12 +19,12 @@
 
 namespace nunatak::io {
 
-/// Bytes that wait, and how many may.
+/// Bytes that wait, and their limit.
 struct Waiting {
   std::int64_t limit;
   std::int64_t bytes = 0;
 
-  /// Parts of `more` bytes that are each within the limit.
+  /// The number of parts into which `more` bytes are cut, each within the limit.
   std::int64_t parts(std::int64_t more) const {
     return more <= limit ? 1 : (more + limit - 1) / limit;
   }
@@ -37,7 +35,7 @@ class Quota {
 public:
   Quota(MPI_Comm comm, const Schema& schema, std::size_t buffer);
 
-  /// A put begins: into how many parts the hyperslab must be cut. Collective: one reduction if the
+  /// Begin a put; returns the number of parts of the hyperslab. Collective: one reduction if the
   /// record of the variable is larger than 1 MiB.
   std::size_t begin(std::size_t v, const Hyperslab& slab);
   /// The next part does not fit with what waits.
@@ -50,8 +48,8 @@ public:
 private:
   MPI_Comm m_comm;
   const Schema& m_schema;
-  Waiting m_copied,
-      m_most; ///< copies, over all ranks; what is handed over on the rank with most (or more)
+  /// Copies, over all ranks; and what the rank with most hands over (an upper bound).
+  Waiting m_copied, m_most;
   std::int64_t m_whole = 0; ///< bytes that wait, over all ranks
   std::int64_t m_part_copied = 0, m_part_most = 0, m_part_whole = 0; ///< of one part
 };

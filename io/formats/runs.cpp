@@ -30,8 +30,8 @@ void append_runs(const Placement& placement, const std::vector<std::size_t>& sta
   if (Box{start, count}.elements() == 0) return;
   std::vector<std::size_t> index(rank, 0);
   const bool is_row =
-      rank > 0 && placement.stride[rank - 1] ==
-                      placement.element; // else the last dimension is that of the records
+      // else the last dimension is the record
+      rank > 0 && placement.stride[rank - 1] == placement.element;
   const std::size_t run_size = placement.element * (is_row ? count[rank - 1] : 1);
   std::vector<std::size_t> steps = count;
   if (is_row) steps.back() = 1;

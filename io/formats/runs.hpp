@@ -1,5 +1,5 @@
-// Runs: the bytes of a block that are contiguous in a file. What the format `direct` writes and the
-// readers of classic files (read/classic_file.hpp) read, one call for each.
+// Runs: bytes of a block that are contiguous in a file. The format `direct` writes them, and the
+// readers of classic files (read/classic_file.hpp) read them, with one call each.
 //
 //   file   | fixed variables | gap | record 0          | record 1          | ...
 //                                  ^ record_begin      ^ + record_stride
@@ -26,8 +26,8 @@ struct RunLayout {
   }
 };
 
-/// One variable behind the other, from byte 0 on, each at a multiple of 8 bytes; record variables
-/// last. For layouts, where a format does not say where its variables begin.
+/// Variables one after another from byte 0 on, each at a multiple of 8 bytes; record variables
+/// last. For layouts, where a format does not report where its variables begin.
 RunLayout packed_layout(const Schema& schema);
 
 /// Bytes that are contiguous both in the file and in a packed block.
@@ -50,7 +50,7 @@ Placement placement_of(std::uint64_t begin, std::size_t element,
 Placement placement_of(const Schema& schema, const RunLayout& layout, std::size_t v);
 
 /// Append the runs of a block whose values lie row-major at `data`, ascending. Runs that are
-/// neighbours in the file and in memory are merged, also with the last one of `runs`.
+/// adjacent in the file and in memory are merged, also with the last one of `runs`.
 void append_runs(const Placement& placement, const std::vector<std::size_t>& start,
                  const std::vector<std::size_t>& count, const std::byte* data,
                  std::vector<Run>& runs);

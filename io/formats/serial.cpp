@@ -1,15 +1,11 @@
 // The format `serial`: rank 0 gathers and writes with serial NetCDF-C. See format.hpp.
 //
-// Bounded memory: a variable is gathered in slabs along its slowest dimension (and, where one index
-// of it is too much, along the next), so that rank 0 never holds more than twice
-// Options::gather_bytes() beyond its own part.
+// Bounded memory: a variable is gathered in slabs along its slowest dimensions, so that rank 0
+// never holds more than twice Options::gather_bytes() in addition to its own part.
 //
-// Where no rank has values (land) a slab has gaps. The first time that it is written zeros are
-// written there, too, so that rows stay whole: NetCDF-C reads and writes again what does not fill
-// its buffer. What is put there later comes over them.
-//
-// With `define interleaved` a variable is defined just before its first values: see pnetcdf.cpp.
-// NetCDF-C moves no record that stays where it is.
+// Where no rank has values (land) a slab has gaps. Its first write fills them with zeros, so that
+// rows stay whole (NetCDF-C reads and rewrites partial buffers); later puts overwrite them. For
+// `define interleaved` see pnetcdf.cpp; NetCDF-C does not move a record that stays in place.
 //
 //   ranks 0..3        staging (order of ranks)     slab (order of the file)     file
 //   |0|1|  pack ->    |0 0 0|1 1|2 2 2|3 3|   ->   0 0 0 1 1              ->    nc_put_vara
@@ -32,9 +28,9 @@ namespace nunatak::io {
 
 namespace {
 
-using RankBoxes = std::vector<std::optional<Box>>; // by rank; nothing where a rank has no values
+using RankBoxes = std::vector<std::optional<Box>>; // by rank; nullopt where a rank has no values
 
-/// A slab of the variable, with the dimension of the records if `like` has it: of its record.
+/// A slab of the variable, with the record dimension of `like`, if it has one.
 Box in_record_of(const Box& like, Box slab) {
   if (like.count.size() > slab.count.size()) {
     slab.start.insert(slab.start.begin(), like.start[0]);
@@ -43,8 +39,7 @@ Box in_record_of(const Box& like, Box slab) {
   return slab;
 }
 
-/// What lies in a slab of the variable; boxes have the dimension of the records, too, if the
-/// variable has it.
+/// The parts of `boxes` in a slab of the variable; they have the record dimension, if there is one.
 RankBoxes parts_in(const Box& slab, const RankBoxes& boxes) {
   RankBoxes parts;
   for (const std::optional<Box>& box : boxes) {
@@ -61,7 +56,7 @@ public:
   Serial(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {
     if (m_rank != 0) return;
-    std::size_t buffer = 1 << 20; // NetCDF-C's own buffer; by default as small as a disk block
+    std::size_t buffer = 1 << 20; // of NetCDF-C; by default as small as a disk block
     const int status = nc__create(path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), 0,
                                   &buffer, &m_ncid);
     if (status != NC_NOERR) m_ncid = -1;
@@ -83,7 +78,7 @@ public:
       m_ids[v] = m_definition->variable(v);
     m_definition->attributes();
     end_define(m_options.header);
-    if (m_options.define != "upfront") return; // what is not defined yet has no place
+    if (m_options.define != "upfront") return; // offsets are not known yet
     check(nc_sync(m_ncid), "header");
     m_layout = read_classic_layout(m_path);
   }
@@ -93,8 +88,8 @@ public:
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    if (m_rank == 0 && m_ids[v] < 0)
-      m_error.keep([&] { define_late(v); }); // the other ranks wait for the gather
+    // the other ranks wait for the gather
+    if (m_rank == 0 && m_ids[v] < 0) m_error.keep([&] { define_late(v); });
     const Variable& variable = m_schema.variables[v];
     std::optional<Box> mine;
     if (slab.elements() > 0) mine = Box{slab.start, slab.count};
@@ -135,14 +130,13 @@ private:
   void define_late(std::size_t v) {
     check(nc_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
-    end_define(m_n_late++ == 0 ? m_options.header
-                               : 0); // the first variable fixes where the header must end
+    // the first variable fixes the end of the header
+    end_define(m_n_late++ == 0 ? m_options.header : 0);
     check(nc_sync(m_ncid), "flush");
     m_work.moved_bytes += m_moved.count(m_path, false);
   }
 
-  /// Nothing of this record of the variable has been put before. On rank 0; records come in
-  /// ascending order, or else "no".
+  /// No value of this record of the variable has been put (records ascend; else false). On rank 0.
   bool is_first_put(std::size_t v, const RankBoxes& boxes) {
     const auto some = std::find_if(boxes.begin(), boxes.end(),
                                    [](const std::optional<Box>& box) { return box.has_value(); });
@@ -152,15 +146,14 @@ private:
     return std::exchange(m_n_put[v], std::max(m_n_put[v], next)) < next;
   }
 
-  /// Gather the parts of all ranks (known to rank 0 as `parts`) and write them. `slab`: it holds
-  /// nothing yet, and what lies between the parts may be written as zeros, so that whole runs are
-  /// written: what is put there later comes over them.
+  /// Gather the parts of all ranks (`parts`, known to rank 0) and write them. `slab`: not yet
+  /// written, so that gaps may be written as zeros; or nullptr.
   void write_slab(std::size_t v, const Hyperslab& mine, const RankBoxes& parts, const Box* slab) {
     const Type type = m_schema.variables[v].type;
     const std::size_t bytes = bytes_of(type);
     std::vector<int> counts, starts;
     std::size_t total = 0, n_parts = 0;
-    Box box; // that contains all parts
+    Box box; // the hull of all parts
     for (const std::optional<Box>& part : parts) {
       const std::size_t elements = part ? part->elements() : 0;
       counts.push_back(static_cast<int>(elements));
@@ -190,11 +183,11 @@ private:
   }
 
   void write(std::size_t v, const Box& part, const std::byte* data, std::size_t bytes) {
-    if (m_ids[v] < 0) return; // could not be defined; the error is kept
+    if (m_ids[v] < 0) return; // its definition failed; the error is kept
     const int status = nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(), data);
     m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes);
     m_work.written_operations += 1;
-    if (status != NC_NOERR) { // the other ranks still wait for the next slab
+    if (status != NC_NOERR) { // the other ranks wait for the next slab
       m_error.set("file '" + m_path + "': variable '" + m_schema.variables[v].name +
                   "': expected to write it; found: " + nc_strerror(status));
     }
@@ -207,10 +200,10 @@ private:
   Options m_options;
   int m_ncid = -1;                  ///< on rank 0
   std::vector<int> m_ids;           ///< on rank 0; -1: not defined yet
-  std::vector<std::size_t> m_n_put; ///< of each variable the last record put, plus one
+  std::vector<std::size_t> m_n_put; ///< by variable, the last record put, plus one
   std::optional<Definition<NetcdfC>> m_definition;
   int m_n_late = 0;                      ///< late definitions so far
-  std::optional<ClassicLayout> m_layout; ///< if everything is defined up front
+  std::optional<ClassicLayout> m_layout; ///< if everything is defined upfront
   MovedBytes m_moved;
   Buffer m_packed, m_staging, m_slab;
   KeptError m_error;

@@ -14,10 +14,9 @@ namespace nunatak::io {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t runs_each = 8; ///< of an aggregator in a record
+constexpr std::size_t runs_each = 8; ///< per aggregator and record
 
-/// The elements first <= n < last of a box in row-major order, as boxes: part of a row, whole rows,
-/// part of a row.
+/// The elements first <= n < last of a box in row-major order, as boxes.
 void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes,
                 std::size_t d = 0) {
   if (first >= last) return;
@@ -40,14 +39,13 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// What a record of a variable costs; of this rank, or of all together. Native: calls. Moved: bytes
-/// sent, and calls for all bytes.
+/// Cost of a record of a variable. Native: calls. Moved: bytes sent, and calls for all bytes.
 struct Counts {
   std::int64_t native_calls = 0, sent = 0, bytes = 0;
 };
 constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
 
-/// FormatAround a Remap, whose inner format gets what stays.
+/// Wraps a Remap; values that stay go to the inner format of the Remap.
 class Auto final : public FormatAround {
 public:
   Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
@@ -59,7 +57,7 @@ public:
     (moves(v, slab) ? *m_inner : m_native).put(v, slab);
   }
 
-  /// And, as "layout", what was chosen.
+  /// Adds the choice as "layout".
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
     hints["layout"] =
@@ -78,7 +76,7 @@ private:
         m_call(static_cast<double>(options.call_cost)), m_native(native),
         m_choices(schema.variables.size()) {}
 
-  /// Of the variables that stay, or of those that move.
+  /// Totals of the variables that stay, or of those that move.
   struct Chosen {
     std::int64_t variables = 0;
     Counts counts;
@@ -99,12 +97,12 @@ private:
     }
   };
 
-  /// Where the format does not say where a variable begins: one behind the other.
+  /// Where the format does not report the offset of a variable: as in packed_layout().
   std::uint64_t begin_of(std::size_t v) const {
     return m_native.first_byte(v).value_or(m_begin[v]);
   }
 
-  /// Of variable v, once the format has defined all.
+  /// The boxes of variable v, once the format has defined the file.
   Boxes boxes_of(std::size_t v) {
     if (!m_deal) {
       std::uint64_t end = 0;
@@ -116,7 +114,7 @@ private:
   }
   std::size_t run() const { return m_deal ? m_deal->usual : 1; }
 
-  /// Of this rank.
+  /// Cost on this rank.
   Counts count(std::size_t v, const Hyperslab& slab) {
     Counts counts;
     if (slab.elements() == 0) return counts;
@@ -137,7 +135,7 @@ private:
     bool moves = false;
   };
 
-  /// Does it pay to move the values of this variable? Decided once for its shape and type.
+  /// Whether the values of this variable move. Decided once for its shape and type.
   bool moves(std::size_t v, const Hyperslab& slab) {
     const Choice*& choice = m_choices[v];
     if (choice == nullptr) {
@@ -163,12 +161,12 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   Stripe m_stripe;
-  double m_call;              ///< bytes sent in the time of a call
-  std::optional<Deal> m_deal; ///< once all is defined
+  double m_call;              ///< cost of a call in bytes sent
+  std::optional<Deal> m_deal; ///< once the file is defined
   std::vector<std::uint64_t> m_begin = packed_layout(m_schema).begin;
-  Format& m_native; ///< the remap's inner one
+  Format& m_native; ///< the inner format of the remap
   std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
-  std::vector<const Choice*> m_choices; ///< of each variable, once it was put
+  std::vector<const Choice*> m_choices; ///< by variable, once it was put
   Chosen m_stay, m_go;
 };
 
@@ -206,7 +204,7 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
     boxes[deal.part_at(begin).aggregator] = {whole};
     return boxes;
   }
-  const auto border = [&](std::uint64_t byte) { // the element that begins there, or holds it
+  const auto border = [&](std::uint64_t byte) { // the element that begins at or contains it
     return std::min<std::size_t>(total, (byte - begin) / size);
   };
   for (std::uint64_t byte = begin; byte < end;) {
@@ -225,7 +223,7 @@ Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, s
 std::size_t runs_in(const Box& box, const Box& whole) {
   std::size_t runs = box.elements(), d = box.count.size();
   while (d > 0) {
-    runs /= box.count[d - 1]; // of which each is a part of a row, or whole rows
+    runs /= box.count[d - 1]; // runs that are part of a row, or whole rows
     if (box.count[d - 1] != whole.count[d - 1]) break;
     --d;
   }

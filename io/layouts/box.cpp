@@ -1,4 +1,3 @@
-// Parts, intersections and copies of boxes. See box.hpp.
 #include "io/layouts/box.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-// Boxes of indices and their values in row-major order: parts, intersections, copies. Used by
-// layouts, formats and readers.
+// Boxes of indices and their values in row-major order: parts, intersections, copies.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +7,7 @@
 
 namespace nunatak::io {
 
-/// start[d] <= index < start[d] + count[d], slowest dimension first. Without dimensions: one
-/// element, a scalar.
+/// start[d] <= index < start[d] + count[d], slowest dimension first; without dimensions a scalar.
 struct Box {
   std::vector<std::size_t> start, count;
 
@@ -17,8 +15,7 @@ struct Box {
   bool operator==(const Box& other) const { return start == other.start && count == other.count; }
 };
 
-/// The next of all indices below `counts`, the last one fastest; false after the last, and `index`
-/// is 0 again.
+/// Increment `index` below `counts`, the last dimension fastest; false after the last (then 0).
 inline bool next_index(std::vector<std::size_t>& index, const std::vector<std::size_t>& counts) {
   for (std::size_t d = counts.size(); d-- > 0; index[d] = 0) {
     if (++index[d] < counts[d]) return true;
@@ -26,27 +23,26 @@ inline bool next_index(std::vector<std::size_t>& index, const std::vector<std::s
   return false;
 }
 
-/// The indices that both boxes have; a box without elements if there are none.
+/// The intersection; a box without elements if it is empty.
 Box meet(const Box& a, const Box& b);
 
 /// The smallest box that contains both; the other one if one has no elements.
 Box hull(const Box& a, const Box& b);
 
-/// `box` in parts of at most `limit` elements (at least one), in row-major order. The values of
-/// every part are contiguous within those of `box`. Nothing for a box without elements.
+/// `box` in parts of at most `limit` elements (at least one), in row-major order; the values of
+/// each part are contiguous in those of `box`. No parts for a box without elements.
 ///
 ///   a box 2 x 3 x 5   limit 8:    aaaaa bbbbb ccccc  ddddd eeeee fffff
 ///                     limit 10:   aaaaa aaaaa bbbbb  ccccc ccccc ddddd
 std::vector<Box> cut(const Box& box, std::size_t limit);
 
-/// The place of the first value of `part`, which lies in `box`, among those of `box`.
+/// Offset, in values of `box`, of the first value of `part`, which lies in `box`.
 std::size_t place_in(const Box& box, const Box& part);
 
 /// "(0, 2)"
 std::string in_words(const std::vector<std::size_t>& numbers);
 
-/// Copy the values of `region`, which lies in both boxes, from the values of one box to those of
-/// another.
+/// Copy the values of `region`, which lies in both boxes, from one box to the other.
 void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box,
           std::byte* to, std::size_t element_bytes);
 

@@ -8,7 +8,7 @@ namespace nunatak::io {
 
 std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
                       const std::vector<Message>& sends, std::size_t largest) {
-  constexpr int tag = 20614; // used by nothing else on this communicator
+  constexpr int tag = 20614; // unique on this communicator
   std::vector<MPI_Request> requests;
   const auto start = [&](const std::vector<Message>& messages, const auto& begin) {
     for (const Message& m : messages) { // parts of one message arrive in order
@@ -35,7 +35,7 @@ gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
              const std::vector<std::size_t>& dimensions, int root) {
   const int rank = rank_in(comm), n_ranks = size_of(comm);
   const bool gets_all = root < 0 || rank == root;
-  std::vector<std::int64_t> numbers; // of each box: 1 if it is there, start, count
+  std::vector<std::int64_t> numbers; // of each box: 1 if it is present, start, count
   for (std::size_t n = 0; n < mine.size(); ++n) {
     numbers.push_back(mine[n] ? 1 : 0);
     for (std::size_t d = 0; d < dimensions[n]; ++d)

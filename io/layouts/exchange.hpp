@@ -1,5 +1,4 @@
-// Messages whose sizes both sides know (remap.cpp), and the boxes of all ranks (also
-// formats/serial.cpp and read/direct.cpp).
+// Messages whose sizes both sides know, and the boxes of all ranks.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -14,21 +13,21 @@
 namespace nunatak::io {
 
 struct Message {
-  int rank = 0; ///< the other one
+  int rank = 0; ///< of the other side
   std::byte* data = nullptr;
-  std::size_t size = 0; ///< bytes, as both sides know them
+  std::size_t size = 0; ///< bytes, known to both sides
 };
 
 /// Receive and send all; at most one message to and from each rank, none to itself, none of size 0.
-/// A message above `largest` bytes goes in several. Returns how many were sent. Point to point and
-/// nonblocking; returns when all are done.
+/// A message above `largest` bytes is sent in parts. Returns the number of messages sent.
+/// Nonblocking point to point; returns when all are complete.
 std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
                       const std::vector<Message>& sends,
                       std::size_t largest = std::size_t{1} << 30);
 
-/// The boxes of all ranks, by rank. `mine`: of this rank, or nothing; `dimensions` of each, also of
-/// those that are not there: as many, and the same, on every rank. Collective: one gather, to
-/// `root` alone (then the result is empty elsewhere) or to all.
+/// The boxes of all ranks, by rank. `mine`: of this rank, or nothing; `dimensions` of each box,
+/// present or not: the same on every rank. Collective: one gather, to `root` alone (the result is
+/// then empty elsewhere) or to all.
 std::vector<std::vector<std::optional<Box>>>
 gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
              const std::vector<std::size_t>& dimensions, int root = -1);

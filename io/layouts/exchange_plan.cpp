@@ -18,8 +18,7 @@ bool do_meet(const Box& a, const Box& b) {
   return true;
 }
 
-/// What `rank` sends to aggregator `a`. `first_target`: of each group, place of its first box among
-/// the targets of `a`.
+/// What `rank` sends to aggregator `a`. `first_target`: first target of `a` in each group.
 std::vector<Transfer> transfers_between(int rank, std::size_t a, const Round& round,
                                         const std::vector<std::size_t>& first_target = {}) {
   std::vector<Transfer> transfers;
@@ -45,8 +44,7 @@ Channel make_channel(int rank, std::vector<Transfer> transfers, const Round& rou
   return channel;
 }
 
-/// Boxes with gaps are replaced by the parts that were given; then all get their places in the
-/// buffer.
+/// Replaces boxes with gaps by the parts that were put; assigns offsets in the buffer.
 void finish_targets(Plan& plan, const Round& round) {
   std::vector<std::vector<Transfer*>> into(plan.targets.size());
   for (Channel& channel : plan.receives) {

@@ -1,5 +1,5 @@
-// Which part of which rank's values travels to which aggregator, computed from the boxes of all
-// ranks. No MPI: the plan of any rank of any number of ranks can be made in one process.
+// Which part of which rank's values is sent to which aggregator, computed from the boxes of all
+// ranks. No MPI: one process can compute the plan of any rank.
 //
 //   boxes of ranks 0, 1 | 2, 3     slabs of aggregators 0, 2        messages
 //     0 0 1 1                         0 0 0 0
@@ -7,8 +7,7 @@
 //     2 2 3 3                         2 2 2 2                        (copied: 0 -> 0, 2 -> 2)
 //     2 2 3 3                         2 2 2 2
 //
-// A round is what is moved at once: a list of puts, each a box of one variable and record on every
-// rank. Used by remap.cpp.
+// A round is what is moved at once: puts, each a box of one variable and record on every rank.
 #pragma once
 
 #include "io/layouts/partition.hpp"
@@ -19,25 +18,24 @@
 
 namespace nunatak::io {
 
-/// The puts of a round. Those of the same variable and record form a group; all ranks know all of
-/// this.
+/// The puts of a round. Those of the same variable and record form a group; all ranks know this.
 struct Round {
   std::vector<std::size_t> groups; ///< of each put; numbered from 0 in order of appearance
   std::vector<Type> types;         ///< of each group
   std::vector<Boxes> boxes;        ///< of each group, by aggregator
-  std::vector<std::vector<std::optional<Box>>>
-      given{}; ///< by rank and put; nothing where the rank has no values
+  /// By rank and put; nullopt where the rank has no values.
+  std::vector<std::vector<std::optional<Box>>> given{};
 };
 
 struct Transfer {
-  std::size_t put = 0, target = 0; ///< target: place in Plan::targets of the receiver
+  std::size_t put = 0, target = 0; ///< target: index in Plan::targets of the receiver
   Box box;
   std::size_t offset = 0; ///< in the message, bytes
 };
 
-/// One message: the transfers by put, then by box of the aggregator, each at a multiple of 8 bytes.
+/// One message: the transfers by put, then by box of the aggregator, aligned to 8 bytes.
 struct Channel {
-  int rank = 0; ///< the other one
+  int rank = 0; ///< of the other side
   std::vector<Transfer> transfers;
   std::size_t bytes = 0;
 };
@@ -49,12 +47,10 @@ struct Target {
   std::size_t offset = 0; ///< in its buffer, bytes
 };
 
-/// One rank's part of the exchange.
 struct Plan {
   std::vector<Channel> sends, receives; ///< in the order of aggregators, of ranks; none to itself
   std::vector<Transfer> own;            ///< from the rank's boxes to its own targets
-  /// By group. The boxes of this aggregator that were given in full; of a box with gaps the parts
-  /// that were given.
+  /// By group: the boxes of this aggregator that are fully covered; of others the parts put.
   std::vector<Target> targets;
   std::size_t target_bytes = 0;
 };

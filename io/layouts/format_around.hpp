@@ -1,5 +1,4 @@
-// A format around a format, which is what a layout is: everything goes to the inner one, but for
-// what the layout does otherwise. Used by remap.cpp and auto.cpp.
+// Base class of layouts: passes every call to an inner Format, except what the layout overrides.
 #pragma once
 
 #include "io/formats/format.hpp"

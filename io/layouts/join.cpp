@@ -10,7 +10,7 @@ namespace nunatak::io {
 
 namespace {
 
-/// Put values of variable v that lie in memory as in the file; nullptr: nothing.
+/// Put values of variable v, laid out as in the file; nullptr: nothing.
 void put(File& file, std::size_t v, std::size_t record, const Box& box, const std::byte* data) {
   const Variable& variable = file.schema().variables[v];
   const Block block{box.start, box.count, {}};
@@ -24,7 +24,7 @@ void put(File& file, std::size_t v, std::size_t record, const Box& box, const st
   });
 }
 
-/// One record of a variable, or all of one without records. All ranks put equally often.
+/// One record of a variable, or all if it has none. All ranks call put equally often.
 void copy_variable(MPI_Comm comm, SubfileSet& subfiles, File& file, std::size_t v,
                    std::size_t record, std::size_t buffer) {
   const int rank = rank_in(comm), size = size_of(comm);
@@ -34,8 +34,8 @@ void copy_variable(MPI_Comm comm, SubfileSet& subfiles, File& file, std::size_t 
     std::size_t subfile;
     Box box;
   };
-  std::vector<std::vector<Step>> steps(
-      static_cast<std::size_t>(size)); // of all ranks: each knows how many there are
+  // of all ranks, so that each knows their number
+  std::vector<std::vector<Step>> steps(static_cast<std::size_t>(size));
   for (const SubfileSet::Part& part : subfiles.parts(v)) {
     for (const Box& box : cut(part.box, limit))
       steps[part.subfile % steps.size()].push_back({part.subfile, box});

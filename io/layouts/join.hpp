@@ -1,4 +1,4 @@
-// One file of the subfiles that the layout file-per-aggregator has written (split_files.hpp).
+// Joins the subfiles that the layout file-per-aggregator has written (split_files.hpp).
 #pragma once
 
 #include "io/options.hpp"
@@ -14,12 +14,11 @@ struct Joined {
   std::size_t subfiles = 0, records = 0;
 };
 
-/// Join path.0000, path.0001, ... to `output`, written as `options` say and durable like any file.
-/// Values, types and attributes are those of the subfiles; the attributes of the decomposition are
-/// gone. Written with the same options, the file has the bytes of one that was never in subfiles.
+/// Join path.0000, path.0001, ... to `output`, written as in `options` and durable like any file.
+/// It is bitwise the file that is written with the same options and no subfiles.
 ///
-/// Collective. Every rank reads its share of the subfiles, record by record, at most
-/// Options::buffer bytes at a time. Errors: see SubfileSet (subfile_set.hpp) and File (writer.hpp).
+/// Collective. Every rank reads its part of the subfiles, record by record, at most Options::buffer
+/// bytes at a time. Errors: see SubfileSet (subfile_set.hpp) and File (file.hpp).
 Joined join(MPI_Comm comm, const std::string& path, const std::string& output,
             const Options& options);
 

@@ -15,7 +15,7 @@ std::size_t first_of(std::size_t length, std::size_t n, std::size_t parts) {
   return length * n / parts;
 }
 
-/// Positions in the dimensions of a variable, without the record, of those that are distributed.
+/// Indices of the distributed dimensions of a variable, without the record dimension.
 std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v) {
   std::vector<std::size_t> places;
   const Variable& variable = schema.variables[v];
@@ -27,7 +27,7 @@ std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v)
   return places;
 }
 
-/// The largest number whose power `n` is at most x.
+/// The largest r with r^n <= x.
 std::size_t root(std::size_t x, std::size_t n) {
   const auto fits = [&](std::size_t r) {
     std::size_t power = 1;
@@ -49,7 +49,7 @@ std::size_t root(std::size_t x, std::size_t n) {
   return low;
 }
 
-/// Lengths of a tile of about `cells` cells, as nearly equal as the lengths of the whole allow.
+/// Lengths of a tile of about `cells` cells, as nearly equal as possible.
 std::vector<std::size_t> tile_of(const std::vector<std::size_t>& lengths, std::size_t cells) {
   std::vector<std::size_t> order(lengths.size()), tile(lengths.size(), 1);
   std::iota(order.begin(), order.end(), 0);
@@ -64,8 +64,7 @@ std::vector<std::size_t> tile_of(const std::vector<std::size_t>& lengths, std::s
 }
 
 /// The grid of `n` aggregators with the shortest subdomain boundaries: least sum of n_d / length_d.
-/// Grids in which an aggregator would have nothing only if there is no other; of equals, the one
-/// with most cuts along the first axis, which is the file's slowest.
+/// Empty aggregators only if unavoidable; of equals, the one with most cuts along the first axis.
 std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std::size_t n) {
   std::vector<std::size_t> grid(lengths.size(), 1), best;
   bool best_fits = false;
@@ -128,7 +127,7 @@ Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators) {
 }
 
 bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
-  // the index whose highest differing bit is highest decides; of equals the first
+  // the index with the highest differing bit decides; of equals the first
   std::size_t decides = 0, highest = 0;
   for (std::size_t d = 0; d < a.size(); ++d) {
     const std::size_t bits = a[d] ^ b[d];
@@ -183,8 +182,8 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
 Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
     : m_aggregators(aggregators), m_axis(schema.dimensions.size(), uncut) {
   m_schema.dimensions = schema.dimensions;
-  std::vector<std::vector<std::size_t>>
-      meetings; // distributed dimensions of each variable, most first
+  // by variable: its distributed dimensions; most dimensions first
+  std::vector<std::vector<std::size_t>> meetings;
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const Variable& variable = schema.variables[v];
     m_schema.variables.push_back({variable.name, variable.type, variable.dimensions, {}});
@@ -210,8 +209,8 @@ Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
       taken.insert(axis);
     }
   }
-  for (bool again = true;
-       again;) { // two dimensions of a variable on one axis: only the first can be cut
+  // of two dimensions of a variable on one axis only the first can be cut
+  for (bool again = true; again;) {
     again = false;
     for (const auto& dims : meetings) {
       std::set<int> taken;
@@ -222,8 +221,8 @@ Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
       }
     }
   }
-  std::vector<std::size_t> lengths(static_cast<std::size_t>(n_axes),
-                                   static_cast<std::size_t>(-1)); // the least of each axis
+  // the least of each axis
+  std::vector<std::size_t> lengths(static_cast<std::size_t>(n_axes), static_cast<std::size_t>(-1));
   for (std::size_t d = 0; d < m_axis.size(); ++d) {
     const std::size_t length = schema.dimensions[d].length;
     if (m_axis[d] >= 0) {
@@ -295,7 +294,7 @@ std::size_t elements_of(const std::vector<Box>& boxes) {
 
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || boxes.empty()) return boxes;
-  const std::size_t cuts = (n_parts + boxes.size() - 1) / boxes.size(); // parts of each box
+  const std::size_t cuts = (n_parts + boxes.size() - 1) / boxes.size(); // parts per box
   const std::size_t first = first_of(boxes.size() * cuts, part, n_parts),
                     last = first_of(boxes.size() * cuts, part + 1, n_parts);
   std::vector<Box> result;

@@ -11,7 +11,6 @@
 // Sources: slabs along the slowest dimension: W. Yang and C. Ding, ZioLib: a parallel I/O library,
 // LBNL-53521 (2003), and its use in CAM. Morton order in segments of a stripe: B. Palmer et al.,
 // Efficient data IO for a parallel global cloud resolving model, Environ. Model. Softw. 26 (2011).
-// Used by remap.cpp and split_files.cpp.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -22,35 +21,31 @@
 
 namespace nunatak::io {
 
-/// The boxes of a variable, without the dimension of the records, by aggregator: boxes[a] in the
-/// order in which aggregator a writes them. None is without elements.
+/// The non-empty boxes of a variable, without the record dimension, by aggregator in writing order.
 using Boxes = std::vector<std::vector<Box>>;
 
 /// The whole variable.
 Box whole_box(const Schema& schema, std::size_t v);
 
-/// Equal slabs along the slowest dimension (that is not the record). What has no dimension is
-/// aggregator 0's.
+/// Equal slabs along the slowest dimension other than the record; a scalar on aggregator 0.
 Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators);
 
-/// Tiles of about `stripe` bytes in the distributed dimensions, all others whole; a tile has at
-/// least one cell. The tiles in Morton order, cut into runs of nearly equal bytes, one run per
-/// aggregator; one box per tile. What has no distributed dimension is aggregator 0's.
+/// Tiles of about `stripe` bytes (at least one cell) in the distributed dimensions, whole in all
+/// others, in Morton order, cut into runs of nearly equal bytes, one run per aggregator; one box
+/// per tile. Without distributed dimensions all is on aggregator 0.
 Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
                    std::size_t stripe);
 
-/// Do two places come in this order along the Z curve? Their bits are interleaved, the first index
-/// most significant.
+/// Order along the Z curve: bits are interleaved, the first index most significant.
 bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b);
 
 /// How the distributed dimensions of a file are cut into one rectangle per aggregator, the same for
 /// all its variables.
 ///
-/// The variable with most distributed dimensions is cut into a grid of aggregators with the
-/// shortest subdomain boundaries; each of its dimensions is an axis of that grid. A dimension of
-/// another variable takes the axis that is free there (staggered grids: xt and xu are cut alike);
-/// one that never meets another (cells, edges, corners of a geodesic grid) is cut among all
-/// aggregators.
+/// The variable with most distributed dimensions is cut into the grid of aggregators with the
+/// shortest subdomain boundaries; its dimensions are the axes. A dimension of another variable
+/// takes a free axis (staggered grids: xt and xu are cut alike); one that never occurs together
+/// with another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
 class Rectangles {
 public:
   Rectangles(const Schema& schema, std::size_t aggregators);
@@ -58,17 +53,15 @@ public:
   struct Range {
     std::size_t first = 0, count = 0;
   };
-  /// Indices of dimension d that aggregator `a` has: all of one that is not distributed.
+  /// Indices of dimension d on aggregator `a`: all if it is not distributed.
   Range range(std::size_t d, std::size_t a) const;
   bool is_cut(std::size_t d) const { return m_axis[d] != uncut; }
 
-  /// The part of variable v within the rectangle of each aggregator. A variable that lacks an axis
-  /// of the grid belongs to those at index 0 of that axis; with `repeated`, if anything is cut, to
-  /// all along it (each file has its own copy).
+  /// The part of variable v in the rectangle of each aggregator. A variable that lacks an axis of
+  /// the grid belongs to index 0 of that axis or, with `repeated`, to all (a copy in each file).
   Boxes boxes(std::size_t v, bool repeated) const;
 
-  /// The most aggregators, at most as many as asked for, that all have at least one cell; 0 if no
-  /// dimension is distributed.
+  /// The most aggregators, up to `aggregators`, with a cell each; 0 if no dimension is distributed.
   static std::size_t most(const Schema& schema, std::size_t aggregators);
 
 private:
@@ -77,18 +70,17 @@ private:
 
   Schema m_schema; ///< without attributes
   std::size_t m_aggregators = 1;
-  std::vector<int> m_axis; ///< of each dimension: number of its axis, `alone` (cut among all
-                           ///< aggregators) or `uncut`
+  /// By dimension: number of its axis, `alone` (cut among all aggregators) or `uncut`.
+  std::vector<int> m_axis;
   std::vector<std::size_t> m_grid; ///< aggregators along each axis; the last index runs fastest
   bool m_cuts_something = false;
   bool m_fits = true; ///< every aggregator has at least one cell
 };
 
-/// Of all of them.
+/// Total number of elements.
 std::size_t elements_of(const std::vector<Box>& boxes);
 
-/// Part `part` of `n_parts` nearly equal parts of a list of boxes: runs of the list, boxes cut
-/// where it has fewer than n_parts.
+/// One of `n_parts` nearly equal parts of a list of boxes, in its order; boxes are cut if needed.
 std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::size_t n_parts);
 
 } // namespace nunatak::io

@@ -17,13 +17,13 @@ struct Put {
   Hyperslab slab; ///< the caller's, or a copy
 };
 
-/// How the puts of a sequence of variables are moved, made from the boxes of their hyperslabs.
+/// How the puts of a sequence of variables are moved, from the boxes of their hyperslabs.
 struct Schedule {
   std::vector<std::optional<Box>> mine;
   std::vector<std::size_t> groups;
-  std::vector<Plan> plans; ///< of the parts
-  std::vector<std::vector<std::int64_t>>
-      n; ///< puts to the inner format, by part and group: the same on all ranks
+  std::vector<Plan> plans; ///< by part
+  /// Puts to the inner format, by part and group: the same on all ranks.
+  std::vector<std::vector<std::int64_t>> n;
 };
 
 class Remap final : public FormatAround {
@@ -46,8 +46,8 @@ public:
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    const bool goes_on =
-        !m_puts.empty() && m_puts.back().v == v; // with a variable of which several parts are put
+    // several parts of a variable are put
+    const bool goes_on = !m_puts.empty() && m_puts.back().v == v;
     const std::int64_t bytes = goes_on ? 0 : m_bytes[v];
     if (!m_waiting.has_room(bytes)) move_pending();
     const auto n_parts = static_cast<std::size_t>(m_waiting.parts(m_bytes[v]));
@@ -70,11 +70,9 @@ public:
   }
 
 private:
-  /// A rank on which the inner format fails still takes part in the next rounds: others do not
-  /// know.
+  /// A rank whose inner format fails still takes part in the next rounds.
   template <class F> void inner(const F& f) { m_error.keep(f); }
 
-  /// Add the time of f to the exchange.
   template <class F> void timed(const F& f) {
     const double start = MPI_Wtime();
     f();
@@ -88,7 +86,7 @@ private:
     m_waiting.bytes = 0;
   }
 
-  /// Move the puts to the aggregators and have them written, in `n_parts` steps.
+  /// Move the puts to the aggregators, which write them, in `n_parts` steps.
   void move(const std::vector<Put>& puts, std::size_t n_parts) {
     std::vector<std::int64_t> records;
     const Schedule* schedule = nullptr;
@@ -105,8 +103,7 @@ private:
     return put.slab.box(m_schema.has_records(m_schema.variables[put.v]));
   }
 
-  /// The schedule that fits the puts of all ranks; `records` of the puts, which a rank with an
-  /// empty slab does not know.
+  /// The schedule for the puts of all ranks, and their `records`, which empty slabs do not have.
   const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts,
                               std::vector<std::int64_t>& records) {
     std::vector<std::size_t> variables;
@@ -115,8 +112,8 @@ private:
       variables.push_back(put.v);
       mine.push_back(box_of(put));
     }
-    if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0)
-      m_schedules.clear(); // a file has two or three
+    // a file has two or three
+    if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0) m_schedules.clear();
     Schedule& schedule = m_schedules[variables];
     std::vector<std::int64_t> most{schedule.plans.empty() || schedule.mine != mine ? 1 : 0};
     for (std::size_t n = 0; n < puts.size(); ++n) {
@@ -134,7 +131,7 @@ private:
     return schedule;
   }
 
-  /// Puts of the same variable and record have the same number.
+  /// The group of each put: one for each variable and record.
   static std::vector<std::size_t> groups_of(const std::vector<std::size_t>& variables,
                                             const std::vector<std::int64_t>& records) {
     std::map<std::pair<std::size_t, std::int64_t>, std::size_t> number;
@@ -145,14 +142,14 @@ private:
     return groups;
   }
 
-  /// From the boxes of all ranks: one gather to all, one reduction.
+  /// Makes plans from the boxes of all ranks: one gather to all, one reduction.
   void plan(Schedule& schedule, const std::vector<std::size_t>& variables, std::size_t n_parts) {
     Round round;
     round.groups = schedule.groups;
-    std::vector<std::size_t> ranks; // number of dimensions
+    std::vector<std::size_t> ranks; // numbers of dimensions
     for (const std::size_t v : variables) ranks.push_back(whole_box(m_schema, v).count.size());
     round.given = gather_boxes(m_comm, schedule.mine, ranks);
-    std::vector<std::size_t> of_group; // variable
+    std::vector<std::size_t> of_group; // its variable
     for (std::size_t n = 0; n < variables.size(); ++n) {
       if (round.groups[n] == of_group.size()) of_group.push_back(variables[n]);
     }
@@ -178,7 +175,7 @@ private:
       schedule.n.emplace_back(n, n + static_cast<std::ptrdiff_t>(of_group.size()));
   }
 
-  /// After it the targets are complete in m_assembled.
+  /// Completes the targets in m_assembled.
   void move_values(const Plan& plan, const std::vector<Put>& puts) {
     m_assembled.of_size(plan.target_bytes);
     std::vector<Message> receives = make_receives(plan);
@@ -224,15 +221,14 @@ private:
     return sends;
   }
 
-  /// Copy the values of a transfer into its target.
   void place(const Plan& plan, const Transfer& t, Type type, Hyperslab part) {
     const Target& target = plan.targets[t.target];
     const std::vector<std::ptrdiff_t> stride = contiguous_strides(target.box.count);
     std::ptrdiff_t at = 0;
     for (std::size_t d = 0; d < stride.size(); ++d)
       at += stride[d] * static_cast<std::ptrdiff_t>(t.box.start[d] - target.box.start[d]);
-    const auto lead =
-        static_cast<std::ptrdiff_t>(part.count.size() - stride.size()); // 1: drop the record
+    // 1: drop the record dimension
+    const auto lead = static_cast<std::ptrdiff_t>(part.count.size() - stride.size());
     part.start.erase(part.start.begin(), part.start.begin() + lead);
     part.count.erase(part.count.begin(), part.count.begin() + lead);
     part.stride.erase(part.stride.begin(), part.stride.begin() + lead);
@@ -285,7 +281,7 @@ private:
   BoxesOf m_boxes_of;
   std::vector<Boxes> m_boxes;        ///< of each variable
   std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
-  Waiting m_waiting{0};              ///< copies over all ranks, as all ranks count them
+  Waiting m_waiting{0};              ///< copies over all ranks, counted alike by all ranks
   std::vector<Put> m_puts;           ///< since the last round
   Copies m_copies;                   ///< of their values
   std::map<std::vector<std::size_t>, Schedule> m_schedules;

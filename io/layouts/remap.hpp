@@ -1,18 +1,16 @@
-// Layouts: a Format that moves values to the ranks that write them, and lets another Format write
-// them there.
+// Layouts: a Format that moves values to the ranks that write them, where another
+// Format writes them.
 //
 //   File -> Remap   put(): copies
 //                   wait(): ranks --one message per pair--> aggregators -> put(), wait() of the
-//                   inner format
+//                           inner format
 //
-// Which rank writes what: partition.hpp. Per record one small reduction (did any rank's boxes
-// change?) and the messages. The boxes of all ranks are gathered once, and again when they have
-// changed.
+// Which rank writes what: partition.hpp. Communication per record: one small reduction (whether any
+// rank's boxes changed) and the messages; the boxes of all ranks are gathered when they change.
 //
-// Memory: at most Options::copy_bytes() per aggregator, on average, waits in copies on the ranks
-// that put them; while it is moved it is held once more in messages on both sides, and once more on
-// the aggregators in the order of the file. Larger records go in several rounds, variables larger
-// than all buffers in parts.
+// Memory: per aggregator on average at most Options::copy_bytes() wait in copies on the ranks that
+// put them; moving takes as much in messages on both sides and in the order of the file on the
+// aggregators. Larger records are moved in several rounds, larger variables in parts.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -25,10 +23,9 @@ namespace nunatak::io {
 /// What each aggregator writes of variable v.
 using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 
-/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending; boxes_of
-/// gives their boxes in this order. Boxes of aggregators may overlap: what lies in both goes to
-/// both. The inner format gets lasting slabs, of a variable and record equally many on every rank
-/// (empty ones included).
+/// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending, in the
+/// order of boxes_of. Where boxes overlap, both aggregators receive the values. The inner format
+/// gets lasting slabs (some empty), as many of each variable and record on every rank.
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
                                    BoxesOf boxes_of, std::unique_ptr<Format> inner);

@@ -136,10 +136,10 @@ private:
   Options m_options;
   std::vector<int> m_aggregators; ///< ranks
   OpenFunction* m_open;
-  std::size_t m_self = 0; ///< place of this rank among the aggregators, or beyond the last
+  std::size_t m_self = 0; ///< index of this rank in m_aggregators, or their number
   bool m_is_split = true;
   Schema m_schema;                  ///< of this rank's file
-  std::vector<std::size_t> m_first; ///< of each dimension: index in the whole of the first one here
+  std::vector<std::size_t> m_first; ///< by dimension, first index of this file in the whole
   std::unique_ptr<Format> m_format; ///< on aggregators
   std::optional<ValueSums> m_sums;  ///< of this rank's file
 };

@@ -16,7 +16,7 @@ Stripe stripe_of(std::size_t given, std::size_t reported) {
 
 Stripe stripe_at(MPI_Comm comm, const std::string& path, const Options& options) {
   if (options.stripe > 0) return stripe_of(options.stripe);
-  std::uint64_t reported = 0; // no answer
+  std::uint64_t reported = 0; // unknown
   if (rank_in(comm) == 0) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     struct stat status {};

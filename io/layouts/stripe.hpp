@@ -1,6 +1,5 @@
-// The length of a stripe where -io_stripe is not given: what stat reports of the folder as
-// st_blksize, if that is plausible (parallel file systems do, the emulated cluster of
-// docs/cluster.md does). A disk reports 4 KiB, a page: that is no stripe.
+// The stripe length if -io_stripe is not given: st_blksize of the folder, if it is plausible, as on
+// parallel file systems. A disk reports a page of 4 KiB, which is no stripe.
 #pragma once
 
 #include "io/options.hpp"
@@ -20,14 +19,13 @@ struct Stripe {
 
   std::string text() const {
     return "stripes of " + std::to_string(bytes) + " bytes (" + from + ")";
-  } ///< for the log
+  }
 };
 
-/// What a file system reports, if it is 64 KiB to 1 GiB; else default_stripe. `given`: -io_stripe,
-/// if it is not 0.
+/// `given` (-io_stripe) if not 0; else `reported`, if it is 64 KiB to 1 GiB; else default_stripe.
 Stripe stripe_of(std::size_t given, std::size_t reported = 0);
 
-/// That of stripe_of, asked by rank 0 where `path` will be. Collective.
+/// The same; rank 0 asks the file system of `path`. Collective.
 Stripe stripe_at(MPI_Comm comm, const std::string& path, const Options& options);
 
 } // namespace nunatak::io

@@ -12,7 +12,7 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t most_open = 256; // files of one rank; systems allow 1024 or more
+constexpr std::size_t most_open = 256; // files per rank; systems allow 1024 or more
 
 bool is_of_decomposition(const std::string& attribute) {
   return attribute == subfiles_attribute || attribute.rfind(decomposition_attribute, 0) == 0;
@@ -25,7 +25,7 @@ const Contents::Attribute* find(const std::vector<Contents::Attribute>& attribut
   return found == attributes.end() ? nullptr : &*found;
 }
 
-/// The attribute that says which part of a dimension a file has; nullptr if it has all.
+/// The attribute with a file's part of a dimension; nullptr if the dimension is not cut.
 const Contents::Attribute* decomposition_of(const Contents& contents, std::size_t dimension) {
   const std::string& name = contents.dimensions[dimension].name;
   for (const Contents::Variable& v : contents.variables) {
@@ -68,8 +68,7 @@ std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& giv
   return attributes;
 }
 
-/// Name, type and value of each, but for those of the decomposition, as text to compare and to
-/// show.
+/// Name, type and value of each except those of the decomposition, as text.
 std::string in_words(const std::vector<Contents::Attribute>& attributes) {
   std::ostringstream words;
   words << std::setprecision(17);
@@ -101,8 +100,8 @@ SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_path(path) {
     if (decomposition_of(m_first, d) != nullptr) m_cut.push_back(d);
   }
   m_ranges.resize(m_size * m_cut.size());
-  std::vector<std::int64_t> numbers(3 * m_ranges.size(),
-                                    0); // whole, first, last + 1: 0 where another rank knows
+  // whole, first, last + 1; 0 for subfiles of other ranks
+  std::vector<std::int64_t> numbers(3 * m_ranges.size(), 0);
   agree(comm, [&] {
     for (auto n = static_cast<std::size_t>(rank); n < m_size;
          n += static_cast<std::size_t>(n_ranks)) {
@@ -119,7 +118,7 @@ SubfileSet::SubfileSet(MPI_Comm comm, const std::string& path) : m_path(path) {
                 MPI_SUM, comm);
   for (std::size_t n = 0; n < m_ranges.size(); ++n)
     m_ranges[n] = {numbers[3 * n], numbers[3 * n + 1], numbers[3 * n + 2] - 1};
-  for (std::size_t n = 0; n < m_ranges.size(); ++n) { // from here on all ranks see the same
+  for (std::size_t n = 0; n < m_ranges.size(); ++n) { // the same on all ranks
     const std::size_t c = n % m_cut.size();
     if (m_ranges[n].whole != m_ranges[c].whole) {
       fail(n / m_cut.size(), "dimension '" + m_first.dimensions[m_cut[c]].name +
@@ -172,7 +171,7 @@ SubfileSet::Range SubfileSet::range_of(std::size_t subfile, const Contents& cont
   return {n[1], n[2] - 1, n[3] - 1};
 }
 
-/// Everything but the place is as in the first subfile.
+/// Everything except the place must be as in the first subfile.
 void SubfileSet::compare(std::size_t subfile, const Contents& contents) const {
   const auto expect = [&](const std::string& what, const std::string& expected,
                           const std::string& found) {
@@ -254,14 +253,14 @@ void SubfileSet::find_parts() {
       }
       std::vector<std::size_t> key = part.box.start;
       key.insert(key.end(), part.box.count.begin(), part.box.count.end());
-      if (starts.insert(key).second) parts.push_back(part); // else an earlier subfile has it, too
+      if (starts.insert(key).second) parts.push_back(part); // else an earlier subfile has it
     }
     m_parts.push_back(std::move(parts));
     if (checked.insert(cut_axes).second) check_cover(v);
   }
 }
 
-/// The parts of a variable do not overlap, and together have every element.
+/// The parts of a variable must not overlap and must have every element.
 void SubfileSet::check_cover(std::size_t v) const {
   const std::vector<Part>& parts = m_parts[v];
   const std::string what = "variable '" + m_schema.variables[v].name + "'";

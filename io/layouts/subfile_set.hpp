@@ -1,10 +1,8 @@
-// The files of a layout file-per-aggregator (split_files.hpp), read together: checks that they
-// belong to one another and cover everything, and knows which file has which part of which
-// variable. Used by join.cpp.
+// The subfiles of the layout file-per-aggregator (split_files.hpp), read together: checks that they
+// belong together and cover everything, and finds the part of each variable in each. See join.cpp.
 //
-//   run.nc.0000  x 1..6    run.nc.0001  x 7..11        thk:  boxes (y 0..6, x 0..5) of 0, (y 0..6,
-//   x 6..10) of 1
-//                                                      y, z: in both; read from 0
+//   run.nc.0000  x 1..6      thk:   boxes (y 0..6, x 0..5) of 0, (y 0..6, x 6..10) of 1
+//   run.nc.0001  x 7..11     y, z:  in both; read from 0
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -23,15 +21,13 @@ namespace nunatak::io {
 
 class SubfileSet {
 public:
-  /// Collective: the subfiles are dealt out, subfile n to rank n modulo the number of ranks. Error
-  /// on every rank, naming the file, what was expected and what was found, if a subfile is missing,
-  /// differs from the first in anything but its place, or if they overlap or leave gaps.
+  /// Collective: subfile n is read by rank n modulo the number of ranks. Error on every rank if a
+  /// subfile is missing or differs in anything but its place, or if they overlap or leave gaps.
   SubfileSet(MPI_Comm comm, const std::string& path);
 
   std::size_t size() const { return m_size; }
   std::size_t records() const { return m_records; }
-  /// Of the whole: global lengths, without the attributes of the decomposition; cut dimensions are
-  /// marked as distributed.
+  /// Of the whole: global lengths, no decomposition attributes; cut dimensions are distributed.
   const Schema& schema() const { return m_schema; }
 
   struct Part {
@@ -41,8 +37,7 @@ public:
   /// Where the values of variable v are, each once, in the order of the subfiles.
   const std::vector<Part>& parts(std::size_t v) const { return m_parts[v]; }
 
-  /// Values of a box (of the whole, within a part of v) from a subfile, row-major, as they are in
-  /// the file. Local, on any rank.
+  /// Values, as stored, of a box (of the whole, in a part of v) from a subfile, row-major. Local.
   void read(std::size_t v, std::size_t record, std::size_t subfile, const Box& box,
             std::byte* values);
 
@@ -63,7 +58,7 @@ private:
   std::size_t m_size = 0, m_records = 0;
   Contents m_first;               ///< of subfile 0
   std::vector<std::size_t> m_cut; ///< dimensions that are cut
-  std::vector<Range> m_ranges;    ///< by subfile and place in m_cut
+  std::vector<Range> m_ranges;    ///< by subfile and index in m_cut
   Schema m_schema;
   std::vector<std::vector<Part>> m_parts;
   std::map<std::size_t, std::unique_ptr<ReadSource>> m_open;

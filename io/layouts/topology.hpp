@@ -5,8 +5,7 @@
 //   node 0: [0] 1 [2] 3    node 1: [4] 5 [6] 7
 //
 // Virtual nodes (-io_ranks_per_node) are runs of consecutive ranks, as most batch systems place
-// them: one machine can then act as several, and messages between nodes can be counted without any.
-// Used by the layouts, and for fsync on every node.
+// them: one machine can emulate several nodes. Used by the layouts, and for fsync on every node.
 #pragma once
 
 #include <mpi.h>
@@ -28,7 +27,7 @@ struct Topology {
 /// Collective. `ranks_per_node` 0: the nodes of the machine (MPI_COMM_TYPE_SHARED).
 Topology make_topology(MPI_Comm comm, int ranks_per_node);
 
-/// Ranks, ascending: `per_node` of each node (all of a node that has fewer), evenly spaced.
+/// Ranks, ascending: `per_node` of each node (all if it has fewer), evenly spaced.
 std::vector<int> aggregators(const Topology& topology, int per_node);
 
 } // namespace nunatak::io

@@ -45,7 +45,7 @@ void ClassicFile::read(std::size_t v, const Box& box, std::byte* values,
   append_runs(m_placements[v], box.start, box.count, values, m_runs);
   const auto target = [&](const Run& run) { return values + (run.data - values); };
   for (auto first = m_runs.begin(); first != m_runs.end();) {
-    auto last = first; // of those that are read with it
+    auto last = first; // of the runs read in one call
     const auto end = [](const auto& run) { return run->begin + run->size; };
     while (last + 1 != m_runs.end() && (last + 1)->begin - end(last) <= largest_gap &&
            end(last + 1) - first->begin <= largest_span)

@@ -1,8 +1,7 @@
-// Values of a classic file by pread, where its header says that they lie. Used by read/direct.cpp.
+// Values of a classic file by pread, at the offsets in its header. Used by read/direct.cpp.
 //
-// Runs of the file are read straight into their place. Runs that lie close together are read in one
-// call with what lies between them, 4 MiB at most, because a call costs a file system as much as
-// many bytes.
+// Runs are read directly into their place. Runs close together are read in one call of at most 4
+// MiB, including the gaps, because a call costs as much as many bytes.
 #pragma once
 
 #include "io/formats/runs.hpp"
@@ -16,20 +15,18 @@
 
 namespace nunatak::io {
 
-/// Of every variable. Collective: `layout` of rank 0 counts, `contents` are the same everywhere.
+/// Placements of all variables, from `layout` of rank 0. Collective.
 std::vector<Placement> broadcast_placements(const ClassicLayout& layout, const Contents& contents,
                                             MPI_Comm comm);
 
 class ClassicFile {
 public:
-  /// Error if it cannot be opened.
   ClassicFile(const std::string& path, std::vector<Placement> placements);
   ~ClassicFile();
   ClassicFile(const ClassicFile&) = delete;
   ClassicFile& operator=(const ClassicFile&) = delete;
 
-  /// The values of a box, row-major, in the file's order of bytes; adds its bytes and calls. Error
-  /// with the cause alone.
+  /// The values of a box, row-major, in the file's byte order. Error with the cause alone.
   void read(std::size_t v, const Box& box, std::byte* values, ReadStatistics& statistics);
 
 private:

@@ -1,4 +1,4 @@
-// Parses the header of classic NetCDF files. See classic_header.hpp.
+// The header of classic NetCDF files. See classic_header.hpp.
 //
 //   header = magic numrecs dim_list gatt_list var_list
 //   magic  = 'C' 'D' 'F' version    1: sizes and offsets of 32 bits; 2: offsets of 64; 5: both
@@ -16,15 +16,14 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::uint64_t longest_name = 256; ///< NC_MAX_NAME: NetCDF-C copies names into so much
+constexpr std::uint64_t longest_name = 256; ///< NC_MAX_NAME: the size of NetCDF-C's buffers
 
-/// Bytes of the largest file, and less: no sum of a few of them overflows.
+/// Limit of a file size: sums of a few such numbers do not overflow.
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 60;
 
 std::uint64_t round_up(std::uint64_t bytes) { return (bytes + 3) / 4 * 4; }
 
-/// Reads the header from its beginning. Each number in it that says how much follows is held
-/// against the bytes that are left, before anybody believes it.
+/// Reads the header. Each size in it is checked against the bytes that are left before it is used.
 class Header {
 public:
   explicit Header(const std::string& path) : m_path(path), m_in(path, std::ios::binary) {
@@ -33,7 +32,7 @@ public:
     if (none) m_size = 0;
   }
 
-  /// That of the magic number; nothing if this is no classic file.
+  /// The version in the magic number; nullopt if this is no classic file.
   std::optional<int> version() {
     char magic[4] = {};
     if (!m_in.read(magic, 4) || magic[0] != 'C' || magic[1] != 'D' || magic[2] != 'F')
@@ -57,7 +56,7 @@ public:
     return value;
   }
 
-  /// A number of things that follow, each of at least so many bytes.
+  /// A number of items that follow, each of at least this many bytes.
   std::uint64_t count(const std::string& things, std::uint64_t bytes) {
     const std::uint64_t n = integer(count_bytes), left = m_size - std::min(m_size, m_position);
     if (n > left / bytes) {
@@ -67,7 +66,7 @@ public:
     return n;
   }
 
-  /// Through the stream's buffer: a seek would throw it away.
+  /// Uses the stream's buffer, which a seek would discard.
   void skip(std::uint64_t bytes) {
     m_in.ignore(static_cast<std::streamsize>(round_up(bytes)));
     m_position += round_up(bytes);
@@ -98,7 +97,7 @@ public:
     return classic_type_bytes[type];
   }
 
-  /// Bytes that the header promises: of a sum, of a product.
+  /// Sizes that the header implies: a sum, a product.
   std::uint64_t sum(std::uint64_t a, std::uint64_t b) const {
     return promised(a <= largest_file && b <= largest_file - a, a + b);
   }
@@ -157,7 +156,7 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
     }
     in.skip_attributes();
     std::uint64_t size = in.type_size();
-    in.integer(in.count_bytes); // vsize: redundant, and wrong by design where it does not fit
+    in.integer(in.count_bytes); // vsize: redundant, and wrong by design if it does not fit
     const std::uint64_t begin = in.integer(in.offset_bytes);
     const bool is_record = !shape.empty() && shape[0] == 0;
     for (std::size_t d = is_record ? 1 : 0; d < shape.size(); ++d)
@@ -206,7 +205,7 @@ void zero_padding(const std::string& path) {
   const auto layout = read_classic_layout(path);
   if (!layout) return;
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  std::uint64_t at = layout->header_end; // everything before is a value, or zero
+  std::uint64_t at = layout->header_end; // everything before is a value or zero
   const auto fill_up_to = [&](std::uint64_t begin) {
     if (begin <= at) return;
     const std::vector<char> zeros(static_cast<std::size_t>(begin - at), 0);

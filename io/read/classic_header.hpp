@@ -1,10 +1,9 @@
-// Where the values of a classic NetCDF file (CDF-1, CDF-2, CDF-5) lie, from its header: how long
-// the file must be, and its gaps.
+// The header of a classic NetCDF file (CDF-1, CDF-2, CDF-5): where the values lie, the length that
+// the file must have, and its gaps.
 //
-// NetCDF-C reads zeros beyond the end of a truncated classic file and says nothing. The header
-// states where the data of every variable begin, so that a file which is too short can be refused.
-// HDF5 does the same check by itself. Used by contents.cpp, and by durable/sync_file.cpp for the
-// padding. Reference: NetCDF classic format specification, appendix B of the NetCDF Users Guide.
+// NetCDF-C reads zeros beyond the end of a truncated classic file; with the offsets in the header
+// it can be refused, as by HDF5. Reference: NetCDF classic format specification, appendix B of the
+// NetCDF Users Guide.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +13,31 @@
 
 namespace nunatak::io {
 
-/// Bytes of the external types, which NetCDF numbers from 1: byte char short int float double, then
-/// unsigned and 64 bits.
+/// Bytes of the external types 1 to 11: byte char short int float double, then unsigned, 64 bits.
 constexpr std::uint64_t classic_type_bytes[] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
 
 /// Where the values of a file lie.
 struct ClassicLayout {
   struct Place {
-    std::uint64_t begin,
-        size; ///< bytes, padding not counted; of a record variable in the first record
+    std::uint64_t begin, size; ///< bytes without padding; of a record variable in the first record
     bool is_record;
   };
   std::uint64_t header_end = 0, records = 0, record_size = 0;
-  std::size_t count_bytes = 4;  ///< of the number of records, which stands behind the magic number
+  std::size_t count_bytes = 4;  ///< of the number of records, which follows the magic number
   std::vector<Place> variables; ///< in the order of definition
 
-  /// Bytes up to the end of the last value of so many records, padding after it not counted.
+  /// Bytes up to the end of the last value with this many records, without the padding after it.
   std::uint64_t size(std::uint64_t of_records) const;
 };
 
-/// nullopt if the file at `path` does not begin with a classic magic number. Throws Error if the
-/// header is cut off, promises what no file holds, or does not state the number of records.
+/// nullopt without a classic magic number. Error if the header is cut off or has impossible sizes.
 std::optional<ClassicLayout> read_classic_layout(const std::string& path);
 
-/// Counts the bytes of values that a library moves when it makes room for new definitions. Used by
-/// serial.cpp and pnetcdf.cpp.
+/// Counts the bytes of values that a library moves to make space for new definitions.
 class MovedBytes {
 public:
-  /// The file at `path` has just got a definition: bytes moved since the last call. NetCDF-C moves
-  /// what changes its place. PnetCDF
-  /// (`all_records`) reads and writes every record as soon as one grows, also those that stay where
-  /// they are.
+  /// Bytes moved by the last definition in the file at `path`. NetCDF-C moves only what changes its
+  /// place; PnetCDF (`all_records`) rewrites every record as soon as one grows.
   std::int64_t count(const std::string& path, bool all_records);
   const ClassicLayout& layout() const { return m_before; } ///< at the last call
 
@@ -52,11 +45,9 @@ private:
   ClassicLayout m_before;
 };
 
-/// Write zeros to all bytes of a classic file that belong to no value: padding to four bytes and
-/// alignment. ROMIO leaves what it had in memory there, PnetCDF leaves the last padding out;
-/// afterwards all formats have written the same bytes. Other files stay as they are. Cost: one
-/// small write per gap and record; gaps are the free bytes of the header, alignment, and padding of
-/// variables of one and two bytes.
+/// Write zeros to all bytes of a classic file that belong to no value: header space, alignment,
+/// padding to four bytes. ROMIO writes uninitialised memory there, PnetCDF omits the last padding;
+/// afterwards all formats have written the same bytes. One small write per gap and record.
 void zero_padding(const std::string& path);
 
 } // namespace nunatak::io

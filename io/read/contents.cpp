@@ -1,4 +1,3 @@
-// Header of a NetCDF file, read with serial NetCDF-C and sent in one message. See contents.hpp.
 #include "io/read/contents.hpp"
 
 #include "io/agree.hpp"
@@ -53,7 +52,7 @@ Contents::Attribute attribute_of(int nc, int variable, int number, const std::st
     } else {
       std::vector<long long> integers(a.length);
       const int status = nc_get_att_longlong(nc, variable, name, integers.data());
-      if (status == NC_ERANGE) return a; // beyond 64 bits with a sign
+      if (status == NC_ERANGE) return a; // beyond int64
       check(status, path, what);
       a.integers.assign(integers.begin(), integers.end());
     }
@@ -99,7 +98,7 @@ NcFile::NcFile(const std::string& path) {
     fail("truncated: its header promises " + std::to_string(needed) + " bytes, found " +
          std::to_string(found));
   }
-  // NetCDF-C takes what stands before a colon for a protocol or a drive
+  // NetCDF-C takes text before a colon for a protocol or a drive
   const std::string name =
       path.find(':') == std::string::npos || path[0] == '/' ? path : "./" + path;
   check(nc_open(name.c_str(), NC_NOWRITE, &m_id), path,
@@ -153,7 +152,7 @@ Contents contents_of(const NcFile& file, const std::string& path) {
   return contents;
 }
 
-// What a message holds, for both directions.
+// The members in a message, for both directions.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Dimension, name, length, unlimited)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents::Attribute, name, type, length, is_text, is_number,
                                    text, numbers, integers)

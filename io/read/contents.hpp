@@ -1,8 +1,5 @@
-// What a NetCDF file holds: dimensions, variables, attributes with their values; everything but the
-// values of variables.
-//
-// Read once from an open file and kept, so that a rank that never opens the file can have it by a
-// message. Used by reader.cpp and the ways to read behind it (read/source.hpp).
+// The contents of a NetCDF file except the values of variables. Read once from an open file and
+// kept, so that a rank that never opens the file can receive them.
 #pragma once
 
 #include <mpi.h>
@@ -17,8 +14,7 @@ namespace nunatak::io {
 /// A file that serial NetCDF-C has opened for reading on this rank alone.
 class NcFile {
 public:
-  /// Error if the file is missing, cannot be read, is not NetCDF or is shorter than its header
-  /// says.
+  /// Error if the file is missing, unreadable, not NetCDF or shorter than its header requires.
   explicit NcFile(const std::string& path);
   ~NcFile();
   NcFile(const NcFile&) = delete;
@@ -44,12 +40,12 @@ struct Contents {
     bool is_number = false;             ///< one or more numbers
     std::string text;                   ///< if text
     std::vector<double> numbers;        ///< if numbers
-    std::vector<std::int64_t> integers; ///< the whole numbers among them that 64 bits hold, exact
+    std::vector<std::int64_t> integers; ///< the whole numbers among them, exact, within int64
   };
   struct Variable {
     std::string name;
-    std::string type;                  ///< as of attributes
-    int nc_type = 0;                   ///< NetCDF's number of the type
+    std::string type;                  ///< as for attributes
+    int nc_type = 0;                   ///< NetCDF's type number
     std::vector<std::size_t> axes;     ///< indices of dimensions, slowest first
     std::vector<Attribute> attributes; ///< in the order of the file
   };
@@ -62,14 +58,13 @@ struct Contents {
 
 Contents contents_of(const NcFile& file, const std::string& path);
 
-/// The text of an attribute up to its first NUL, without white space at its ends: C and Matlab pad
-/// text with NULs, Fortran with blanks.
+/// The text of an attribute up to its first NUL, trimmed: C pads with NULs, Fortran with blanks.
 std::string plain_text(const Contents::Attribute& attribute);
 
-/// As bytes, in which numbers stay exact.
+/// Serialised to bytes; numbers stay exact.
 std::vector<std::uint8_t> message_of(const Contents& contents);
 
-/// Those of rank 0 on every rank. Collective: two broadcasts.
+/// Give the contents of rank 0 to every rank. Collective: two broadcasts.
 void broadcast(Contents& contents, MPI_Comm comm);
 
 } // namespace nunatak::io

@@ -1,19 +1,18 @@
 // The readers `direct` (one rank of each node opens the file) and `serial` (rank 0 alone does):
-// they read it in slabs, all at once, and send every rank its part. See read/source.hpp.
+// they read slabs concurrently and send every rank its part. See read/source.hpp.
 //
-//   what ranks ask for      slabs of the box around it, in      rounds: a slab of each reader, an
-//                           the order of the file               exchange
+//   boxes of the ranks      slabs of the box around them,       rounds: a slab of each reader, an
+//                           in the order of the file            exchange
 //     0 0 1 1                 0 0 1 1   reader 0, first           0 -> 1, 2 -> 3
 //     0 0 1 1                 0 0 1 1   reader 0, second          ...
 //     2 2 3 3                 2 2 3 3   reader 2, first
 //     2 2 3 3                 2 2 3 3   reader 2, second
 //
-// Rank 0 alone reads the header. `direct`: it says where the values of a classic file lie
+// Rank 0 alone reads the header; with `direct` it broadcasts the offsets of a classic file
 // (classic_file.hpp). NetCDF-4, and with `serial` every file, is read by NetCDF-C on each reader.
-// Each byte is read once, however boxes overlap and however thin they are: what is short in the
-// file is sorted by the exchange. Memory of a reader: a slab (ReadOptions::slab_bytes) and about as
-// much in messages. If all ranks ask for the same, rank 0 reads and broadcasts. A read that fails
-// still sends all messages, so that no rank waits forever.
+// Each byte is read once, however boxes overlap. Memory of a reader: a slab
+// (ReadOptions::slab_bytes) and about as much in messages. If all ranks request the same box, rank
+// 0 reads and broadcasts. After a failed read all messages are still sent, so that no rank hangs.
 #include "io/agree.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"
@@ -30,13 +29,13 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t smallest_slab = 1 << 20; // less is not worth another reader
+constexpr std::size_t smallest_slab = 1 << 20; // less is not worth a further reader
 
-/// What a read is about, the same on every rank.
+/// One read, the same on every rank.
 struct Request {
   std::size_t v = 0, bytes = 0; ///< of a value
   std::vector<Box> boxes;       ///< of the ranks
-  std::vector<Box> slabs;       ///< of the box around them, in the order of the file
+  std::vector<Box> slabs;       ///< of the box around `boxes`, in the order of the file
 
   bool all_ask_the_same() const {
     return std::all_of(boxes.begin(), boxes.end(), [&](const Box& box) { return box == boxes[0]; });
@@ -45,8 +44,7 @@ struct Request {
 
 class ReadAndSend final : public ReadSource {
 public:
-  /// `readers`: their ranks, ascending, 0 among them. `knows_classic`: classic files are read
-  /// without NetCDF-C.
+  /// `readers`: ranks, ascending, with 0. `knows_classic`: reads classic files without NetCDF-C.
   ReadAndSend(const std::string& path, MPI_Comm comm, const ReadOptions& options,
               std::vector<int> readers, bool knows_classic)
       : m_path(path), m_comm(comm),
@@ -110,8 +108,7 @@ private:
     return request;
   }
 
-  /// The slab of a reader in a round; nullptr if it has none. Each reader has slabs that follow
-  /// each other.
+  /// The slab of a reader in a round; nullptr if it has none. Each reader has consecutive slabs.
   const Box* slab_of(const Request& request, std::size_t reader, std::size_t round) const {
     const std::size_t n = request.slabs.size(), n_readers = m_readers.size();
     const auto first = [&](std::size_t k) { return (k * n + n_readers - 1) / n_readers; };
@@ -150,7 +147,7 @@ private:
     exchange(m_comm, receives, sends);
   }
 
-  /// Reads a slab into m_slab, and packs what the other ranks want of it.
+  /// Reads a slab into m_slab, and packs the parts that other ranks requested.
   std::vector<Message> messages_of(const Request& request, const Box& slab, KeptError& error) {
     std::vector<Message> messages;
     std::vector<Box> parts;
@@ -205,8 +202,7 @@ private:
   int m_rank = rank_in(m_comm);
   std::size_t m_slab_bytes;
   std::vector<int> m_readers; ///< their ranks, ascending
-  bool m_is_swapped =
-      false; ///< what readers send has the order of bytes of a classic file, not that of memory
+  bool m_is_swapped = false;  ///< readers send the byte order of a classic file, not of memory
   std::optional<ClassicFile> m_classic; ///< on readers: this one or the other
   std::optional<NcFile> m_netcdf;
   std::vector<std::byte> m_slab, m_messages;

@@ -1,5 +1,4 @@
-// The reader `each`: every rank opens the file and reads its boxes with serial NetCDF-C. See
-// read/source.hpp.
+// The reader `each`: every rank opens the file and reads its boxes with serial NetCDF-C.
 #include "io/error.hpp"
 #include "io/read/source.hpp"
 

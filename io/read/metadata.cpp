@@ -1,5 +1,4 @@
-// Metadata: what the header of a file says, without access to the file (contents.hpp). See
-// reader.hpp; values: reader.cpp.
+// Metadata from the header, without access to the file (contents.hpp). See reader.hpp.
 #include "io/reader.hpp"
 
 #include <algorithm>

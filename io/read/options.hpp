@@ -1,7 +1,7 @@
-// The methods of reading a file. For users of reader.hpp and for the read/*.cpp behind it.
+// The methods of reading a file. Used with reader.hpp, and by read/*.cpp.
 //
-//   each       every rank opens the file       serial     rank 0 opens it; the others get their
-//              by itself                                  parts by messages
+//   each       every rank opens the file       serial     rank 0 opens it; the others receive
+//              by itself                                  their parts by messages
 //     0   1   2   3                              0 -> 1, 2, 3
 //     |   |   |   |                              |
 //     [    file   ]                              [    file   ]
@@ -20,30 +20,25 @@
 namespace nunatak::io {
 
 enum class ReadBy {
-  automatic, ///< on one node as `each`, else as `direct`
+  automatic, ///< `each` on one node, else `direct`
   each,      ///< serial NetCDF-C on every rank: no messages, as many opens as ranks
-  serial,    ///< rank 0 reads slabs of bounded size and sends every rank its part; the others never
-             ///< touch the file
-  parallel,  ///< collective: PnetCDF for classic files, parallel NetCDF-4 for HDF5; rank 0 alone
-             ///< reads the header first
-  direct, ///< one rank of each node reads long runs, without MPI-IO; rank 0 alone reads the header
-          ///< first
+  serial, ///< rank 0 alone opens the file, reads slabs of bounded size and sends each rank its part
+  parallel, ///< collective: PnetCDF for classic files, parallel NetCDF-4 for HDF5
+  direct,   ///< one rank of each node reads long runs, without MPI-IO
 };
 
 struct ReadOptions {
   ReadBy by = ReadBy::automatic;
-  std::size_t call_bytes =
-      512 << 20; ///< each, parallel: at most this much per call of a library (and rank)
-  std::size_t slab_bytes =
-      16 << 20;           ///< serial, direct: a rank reads this much at a time; at most 1 GiB
-  int ranks_per_node = 0; ///< virtual nodes (layouts/topology.hpp); 0: the machine's
-  std::map<std::string, std::string>
-      hints; ///< MPI-IO hints (parallel), also what to do about data sieving (romio_ds_read)
+  std::size_t call_bytes = 512 << 20; ///< each, parallel: at most this much per call (and rank)
+  std::size_t slab_bytes = 16 << 20;  ///< serial, direct: a rank reads this at a time; max. 1 GiB
+  int ranks_per_node = 0;             ///< virtual nodes (layouts/topology.hpp); 0: the machine's
+  /// MPI-IO hints (parallel), including data sieving (romio_ds_read).
+  std::map<std::string, std::string> hints;
 };
 
 /// "auto", "each", "serial", "parallel", "direct" (registry.cpp).
 std::string word_of(ReadBy by);
-/// Error, naming the words, if there is no such way.
+/// Error, listing the methods, if there is no such method.
 ReadBy read_by(const std::string& word);
 
 } // namespace nunatak::io

@@ -14,9 +14,8 @@ namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// A type of numbers. `other`: that of the other sign. `fill`: what the library fills a variable
-/// with that has no _FillValue; bytes use all their values. Floating stored_types are wider than
-/// all integers.
+/// A numeric type. `other`: the type of the other signedness. `fill`: the default fill value; bytes
+/// have none. Floating-point types count as wider than all integers.
 struct StoredType {
   const char *name, *other;
   nc_type type;
@@ -25,7 +24,7 @@ struct StoredType {
 
   bool is_floating() const { return type == NC_FLOAT || type == NC_DOUBLE; }
 
-  /// A value of an attribute as a variable of this type stores it.
+  /// A value of an attribute, as a variable of this type stores it.
   double stored(double v, const StoredType& its) const {
     if (type == NC_FLOAT && std::fabs(v) <= static_cast<double>(NC_MAX_FLOAT))
       return static_cast<double>(static_cast<float>(v)); // given as double
@@ -54,7 +53,7 @@ const StoredType* type_of(const std::string& name) {
   return found == std::end(stored_types) ? nullptr : found;
 }
 
-double half(double quantum) { return 0.505 * quantum; } // and the rounding of 32-bit packing
+double half(double quantum) { return 0.505 * quantum; } // with the rounding of 32-bit packing
 
 } // namespace
 
@@ -71,7 +70,7 @@ Packing::Packing(const Contents::Variable& variable, const std::string& path) {
     }
     return nullptr;
   };
-  /// Of an attribute, as many as expected (0: any number of them); none if it is absent.
+  /// Values of an attribute, as many as expected (0: any number); none if it is absent.
   const auto numbers = [&](const std::string& name, std::size_t expected) -> std::vector<double> {
     const Contents::Attribute* const a = find(name);
     if (a == nullptr) return {};

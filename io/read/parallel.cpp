@@ -1,13 +1,11 @@
 // The reader `parallel`: all ranks open the file together and read their boxes in collective calls.
-// See read/source.hpp.
 //
 // Classic files (CDF-1, 2, 5) by PnetCDF, NetCDF-4 by NetCDF-C over parallel HDF5. Rank 0 first
-// reads the header with serial NetCDF-C and sends it to the others: so both libraries are asked for
-// values only, and a file that cannot be read is refused before anything collective begins. A box
-// of more than ReadOptions::call_bytes is read in several calls; all ranks make as many as the one
-// that needs most. For PnetCDF a rank that needs nothing (more) has an empty box. HDF5 gets one
-// value that is not used: of a variable that was never written, HDF5 1.10 gives fill values at once
-// to ranks that ask for some, and keeps a rank that asks for none waiting for them in a reduction.
+// reads the header with serial NetCDF-C and broadcasts it, and unreadable files are refused. A box
+// of more than ReadOptions::call_bytes is read in several calls, the same number on all ranks. For
+// PnetCDF a rank that needs nothing (more) has an empty box. For HDF5 it reads one unused value: of
+// a variable never written, HDF5 1.10 returns fill values at once, but leaves a rank with an empty
+// box waiting in a reduction.
 #include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"
@@ -40,7 +38,7 @@ public:
     broadcast(m_contents, comm);
     m_statistics.openers = 1;
     MPI_Info info = make_info(options.hints);
-    // PnetCDF and MPI-IO take off what stands before the first colon, as the name of a file system
+    // PnetCDF and MPI-IO remove text before the first colon, as the name of a file system
     const std::string name = path.find(':') == std::string::npos ? path : "ufs:" + path;
     const int status = m_contents.is_hdf5
                            ? nc_open_par(name.c_str(), NC_NOWRITE, comm, info, &m_ncid)
@@ -59,8 +57,7 @@ public:
     });
   }
 
-  /// To close is collective. While an exception unwinds the stack, perhaps of this rank only,
-  /// no other rank may come: the file then stays open until the program ends.
+  /// Closing is collective: after an exception, perhaps on this rank only, the file stays open.
   ~Parallel() override {
     if (std::uncaught_exceptions() > m_exceptions) return;
     if (m_contents.is_hdf5) {

@@ -1,10 +1,8 @@
-// A ReadSource is an open file that gives boxes of values: what stands between a Reader
-// (reader.hpp), which checks and converts, and the disk. There is one for each way to read:
-// read/each.cpp, read/parallel.cpp, read/direct.cpp (`serial`, too); their rows are in
-// registry.cpp.
+// A ReadSource is an open file that gives boxes of values: the interface between a Reader
+// (reader.hpp), which checks and converts, and the disk. There is one for each reading method.
 //
-// Opening and reading are collective. Both may throw on some ranks only, but must have taken part
-// in their own collective calls first: the Reader lets the ranks agree on the error afterwards.
+// Opening and reading are collective. Both may throw on some ranks only after their own collective
+// calls: the Reader lets the ranks agree on the error.
 #pragma once
 
 #include "io/layouts/box.hpp"
@@ -23,9 +21,8 @@ class ReadSource {
 public:
   virtual ~ReadSource() = default;
 
-  /// The values of a box of variable `v` (an index of contents().variables), row-major, as they are
-  /// in the file: `bytes` of its type each. The box lies within the variable, whose type is one of
-  /// numbers. Boxes of ranks may differ, overlap, be empty.
+  /// The values of a box within variable `v` (an index of contents().variables), row-major, as
+  /// stored: `bytes` of its numeric type each. Boxes of ranks may differ, overlap, be empty.
   virtual void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) = 0;
 
   const Contents& contents() const { return m_contents; }
@@ -33,7 +30,7 @@ public:
 
 protected:
   Contents m_contents;
-  ReadStatistics m_statistics; ///< but for the seconds of the opening, which the Reader knows
+  ReadStatistics m_statistics; ///< except the time of opening, which the Reader measures
 };
 
 std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm comm,

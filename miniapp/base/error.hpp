@@ -1,4 +1,4 @@
-// The one error of io/ and of all above it, under a short name.
+// nunatak::Error: the exception of io/ and of all layers above it.
 #pragma once
 
 #include "io/error.hpp"

@@ -1,4 +1,4 @@
-// The knobs of io/ as options: -io_format, -io_layout, ... of nunatak, nunatak-io and nunatak-join.
+// The options of io/ (-io_format, -io_layout, ...) in nunatak, nunatak-io and nunatak-join.
 #pragma once
 
 #include "io/options.hpp"

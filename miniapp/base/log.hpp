@@ -1,4 +1,4 @@
-// Lines on standard output for the person who started the run, by rank 0.
+// Progress lines on standard output, printed by rank 0.
 #pragma once
 
 #include <iostream>

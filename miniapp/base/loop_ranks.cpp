@@ -47,7 +47,7 @@ void LoopRanks::exchange_ghosts(const std::vector<Ghosted>& arrays) {
   int n_requests = 0;
   const auto next = [&] { return &requests[static_cast<std::size_t>(n_requests++)]; };
   for (const HaloLoops::Message& m :
-       m_loops.incoming()) { // the sender names it by its own direction, which is opposite to ours
+       m_loops.incoming()) { // the sender tags with its own direction, the opposite
     MPI_Irecv(at(in, m), size(m), MPI_BYTE, m.rank, halo_tag(-m.dx, -m.dy), comm(), next());
   }
   for (const HaloLoops::Message& m : m_loops.outgoing()) {

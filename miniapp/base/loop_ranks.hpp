@@ -1,7 +1,6 @@
-// The ghost exchange packed and unpacked by loops of the execution space (-halo loops): on a GPU no
-// array is touched by the host, and only the buffers are sent. From the memory of the device where
-// MPI takes it (-gpu_aware_mpi), else from memory of the host that is pinned, which loops write and
-// read in place. On a CPU the buffers are its memory.
+// The ghost exchange with loops of the execution space that pack and unpack (-halo loops). On a GPU
+// the host touches no array, and only the buffers are sent: from device memory if MPI is GPU-aware
+// (-gpu_aware_mpi), else from pinned host memory that the loops access directly.
 #pragma once
 
 #include "kernels/grid/device/halo_loops.hpp"
@@ -12,8 +11,8 @@
 
 namespace nunatak {
 
-/// Does MPI take pointers to the memory of this execution space? `wanted`: on, off, auto (what MPI
-/// says of itself; a CPU: yes).
+/// True if MPI accepts this memory. `wanted`: on, off, or auto (as MPI reports; always true on a
+/// CPU).
 bool sends_from_loops(const std::string& wanted);
 
 class LoopRanks final : public MpiRanks {
@@ -25,12 +24,11 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<LoopRanks>(comm(), decomposition, m_gpu_aware);
   }
-  /// Two loops; waits for the first one, if there are neighbours, because MPI reads what it has
-  /// packed.
+  /// Runs two loops, with a fence after the first if there are neighbours: MPI reads what it packs.
   void exchange_ghosts(const std::vector<Ghosted>& arrays) override;
 
 private:
-  /// Both buffers, one after the other, in one of the two.
+  /// Memory for the send buffer followed by the receive buffer.
   std::byte* buffers(std::size_t bytes);
 
   HaloLoops m_loops;

@@ -9,7 +9,7 @@ namespace nunatak {
 
 namespace {
 
-/// f(key, constant) for all of them, to write and to read.
+/// f(key, constant) for every constant; used for writing and for reading.
 template <class Machine, class F> void for_each_constant(Machine& m, const F& f) {
   f("L_s", m.L);
   f("o_s", m.o);

@@ -1,5 +1,4 @@
-// The constants of a modelled machine (kernels/grid/virtual/loggp.hpp) as options and as JSON, for
-// all programs with virtual ranks.
+// The LogGP constants of a modelled machine (kernels/grid/virtual/loggp.hpp) as options and JSON.
 #pragma once
 
 #include "kernels/grid/virtual/loggp.hpp"
@@ -15,11 +14,11 @@ class OptionTable;
 nlohmann::ordered_json to_json(const LogGP& machine);
 
 struct MachineOptions {
-  LogGP given;      ///< by -loggp_L and the like
+  LogGP given;      ///< set by -loggp_L and the like
   std::string file; ///< -machine
 
   void add_to(OptionTable& table);
-  /// That of the file, if one is given. Throws Error naming the file and what is wrong with it.
+  /// The constants of `file`, or `given` if there is no file. Throws Error naming the file.
   LogGP machine() const;
 };
 

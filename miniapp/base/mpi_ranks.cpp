@@ -99,7 +99,7 @@ void add_sums(void* in, void* inout, int* n, MPI_Datatype*) {
 } // namespace
 
 void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n) {
-  static MPI_Op add = MPI_OP_NULL; // kept until the end of MPI
+  static MPI_Op add = MPI_OP_NULL; // kept until MPI_Finalize
   static MPI_Datatype type = MPI_DATATYPE_NULL;
   if (add == MPI_OP_NULL) {
     MPI_Op_create(add_sums, 1, &add);

@@ -1,5 +1,4 @@
-// The ghost exchange and the collectives of kernels/grid/ranks.hpp, through MPI: one local rank per
-// process.
+// Ghost exchange and collectives of kernels/grid/ranks.hpp through MPI: one local rank per process.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -10,8 +9,7 @@ namespace nunatak {
 
 class MpiRanks : public Ranks {
 public:
-  /// What the ghost exchanges of this process took: a part of traffic(). The time includes waiting
-  /// for late ranks.
+  /// Cost of this process's ghost exchanges, including waits for stragglers; a part of traffic().
   struct Halo {
     std::int64_t exchanges = 0, messages = 0, bytes = 0;
     double seconds = 0.0;
@@ -37,8 +35,7 @@ public:
                 std::vector<std::vector<Packet>>& in) override;
   std::unique_ptr<Group> group(std::vector<int> members) override;
 
-  /// The same for the one local rank: `update_ghosts({H, b, mask})`, any mixture of types, one
-  /// message per neighbour.
+  /// Update for the one local rank, with mixed types and one message per neighbour.
   using Ranks::update_ghosts;
   void update_ghosts(const std::vector<Ghosted>& arrays) {
     update_ghosts(std::vector<std::vector<Ghosted>>{arrays});
@@ -48,12 +45,11 @@ protected:
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
     return std::make_unique<MpiRanks>(m_comm, decomposition);
   }
-  /// All ghosts, counted: here on the host.
+  /// Updates all ghosts and counts the exchange. This version packs on the host.
   virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
-  /// Fill the ghosts that are cells of neighbours, and count what is sent: here one message per
-  /// neighbour for all arrays.
+  /// Fills the ghosts that neighbours own and counts what is sent: here one message per neighbour.
   virtual void fill_ghosts(const std::vector<Ghosted>& arrays);
-  /// The tag of ghosts that go in the direction (dx, dy), each -1, 0 or 1.
+  /// The tag of a ghost message in the direction (dx, dy), each -1, 0 or 1.
   static int halo_tag(int dx, int dy) { return 17 + (dy + 1) * 3 + dx + 1; }
 
 private:
@@ -66,12 +62,12 @@ private:
   MPI_Comm m_comm;
   int m_rank = 0;
   Halo m_halo;
-  std::vector<std::byte> m_buffer;     // of ghosts: what comes, what goes; it stays
-  std::vector<MPI_Request> m_requests; // of exchange()
+  std::vector<std::byte> m_buffer;     // ghosts received and sent; reused
+  std::vector<MPI_Request> m_requests; // used by exchange()
   std::vector<MPI_Status> m_statuses;
 };
 
-/// Replaces `sums` by those over all ranks of `comm`. One collective.
+/// Replaces `sums` by the sums over all ranks of `comm`. One collective.
 void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n);
 
 } // namespace nunatak

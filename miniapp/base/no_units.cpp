@@ -1,4 +1,4 @@
-// units.hpp without UDUNITS: units are refused.
+// units.hpp in programs without UDUNITS: units are refused.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 

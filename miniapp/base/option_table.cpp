@@ -58,7 +58,7 @@ T parse_number(const std::string& value, const std::string& unit, double min, do
   return static_cast<T>(number);
 }
 
-/// Where a word may be broken if a line cannot hold it: after each |.
+/// The parts into which a long word may be broken: it is cut after each |.
 std::vector<std::string> parts_of(const std::string& word, std::size_t room) {
   std::vector<std::string> parts{""};
   for (const char c : word) {
@@ -75,7 +75,7 @@ void fold(std::ostream& out, const std::string& text, std::size_t at, std::size_
   const std::size_t room = columns > indent ? columns - indent : 1;
   bool is_first = true;
   for (std::string word; words >> word;) {
-    bool begins = !is_first; // a word has a blank before it, its parts have none
+    bool begins = !is_first; // only the first part is preceded by a blank
     for (const std::string& part : parts_of(word, room)) {
       if (at + (begins ? 1 : 0) + part.size() > columns && at > indent) {
         out << "\n" << std::string(indent, ' ');
@@ -250,7 +250,7 @@ void OptionTable::print_help(std::ostream& out, std::size_t columns) const {
   for (const Section& section : m_sections) {
     for (const Row& row : section.rows) widest = std::max(widest, row.option.name.size() + 1);
   }
-  const std::size_t values = 3 + widest, docs = values + 14; // columns where they begin
+  const std::size_t values = 3 + widest, docs = values + 14; // columns at which they begin
   for (const Section& section : m_sections) {
     out << "\n";
     fold(out, section.title, 0, 2, columns);

@@ -21,7 +21,7 @@ fs::path folder_of(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-/// The file itself, where the last name is a link to what is not there yet.
+/// Follows dangling symbolic links to the path that would be created.
 fs::path resolved(fs::path path) {
   std::error_code none;
   for (int links = 0; links < 40 && fs::is_symlink(path, none) && !fs::exists(path, none); ++links)
@@ -29,7 +29,7 @@ fs::path resolved(fs::path path) {
   return path;
 }
 
-/// By device and inode; false if one of them is not there.
+/// Compares device and inode; false if one of the files does not exist.
 bool is_one_place(const fs::path& a, const fs::path& b) {
   std::error_code none;
   return fs::equivalent(a, b, none) && !none;
@@ -56,7 +56,7 @@ bool is_same(const NamedFile& a, const NamedFile& b) {
          (one.filename() == other.filename() && is_one_place(folder_of(one), folder_of(other)));
 }
 
-/// A file with this name, in the folder of `of`, is one that `of` reads or writes as well.
+/// True if `of` also reads or writes the file `name` in its folder.
 bool goes_with(const NamedFile& of, const std::string& name) {
   std::string own = fs::path(of.path).filename().string();
   if (of.use == FileUse::snapshots && ends_with(own, ".nc")) own.resize(own.size() - 3);
@@ -95,7 +95,7 @@ void check_pair(const NamedFile& a, const NamedFile& b) {
     if (may_replace) return;
     throw Error(what + "different files, found the same one twice");
   }
-  // the snapshots of a run that goes on from one are later ones
+  // a run that continues from a snapshot writes later ones
   const bool goes_on = (a.use == FileUse::snapshots && b.use == FileUse::read) ||
                        (b.use == FileUse::snapshots && a.use == FileUse::read);
   if (!goes_on && (belongs_to(a, b) || belongs_to(b, a)))
@@ -104,7 +104,7 @@ void check_pair(const NamedFile& a, const NamedFile& b) {
         "names of which none belongs to the other, found one that the other takes for itself");
 }
 
-/// Names that io takes for itself, and what rename would refuse at the end.
+/// Refuses names that io reserves, and those that rename() would refuse at the end of the run.
 void check_name(const NamedFile& file) {
   const fs::path path = file.path;
   const std::string name = path.filename().string(), ending = path.extension().string(),

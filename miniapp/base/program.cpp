@@ -14,11 +14,10 @@ namespace nunatak {
 
 namespace {
 
-constexpr double longest_unwinding = 6.0; // s: a client of output servers gives its ring 5 s
+constexpr double longest_unwinding = 6.0; // s; longer than the 5 s that a client grants its ring
 
-/// What may have happened to this rank alone. If all have failed alike, the abort of rank 0 comes
-/// before the others repeat what it says. A message is written as one piece: mpiexec mixes the
-/// pieces of ranks.
+/// For an error that may be on this rank only. If all ranks fail alike, rank 0 aborts first and the
+/// message appears once. One write per message, because mpiexec interleaves output.
 [[noreturn]] void end_all(const World& world, const std::string& program, const char* what) {
   if (world.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
   std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " + what + "\n"

@@ -1,15 +1,13 @@
-// main() of every program: it starts the libraries, runs, and reports an error in one place.
+// main() of every program: starts the libraries, runs, and reports errors in one place.
 //
 //   int main(int argc, char** argv) {
 //     return run_program(argc, argv, "nunatak-x", [&](Libraries&) { ... });
 //   }
 //
-// `run` may return the exit status of the program; if it returns nothing that is 0.
-//
-// An Error, or a parameter that a kernel refuses (std::invalid_argument), is thrown on all ranks
-// alike: rank 0 prints it and the program ends with status 1. Anything else may have happened on
-// one rank only: that rank prints it and aborts the run, so that the others do not wait for it. So
-// does a rank with an Error that waits 6 s for the others to come with theirs.
+// `run` may return the exit status (void: 0). An Error, or a parameter that a kernel refuses
+// (std::invalid_argument), is thrown on all ranks alike: rank 0 prints it and the status is 1. Any
+// other exception may be on one rank only: that rank prints it and aborts the run. So does a rank
+// with an Error if the others have not arrived with theirs after 6 s.
 #pragma once
 
 #include "miniapp/base/world.hpp"
@@ -22,14 +20,12 @@
 
 namespace nunatak {
 
-/// Runs `run`. Its status, or 1 after an error, which is printed to standard error under the name
-/// of the program.
+/// The status of `run`, or 1 after an error, which is printed to standard error after `program`.
 int status_of(const std::string& program, const std::function<int()>& run);
 
-/// A file that would grow beyond a limit (ulimit -f) is then an error of its write, not the end of
-/// the process without a word. Starts MPI, sets output servers apart, which serve, and elsewhere
-/// `LibrariesToUse` (Kokkos; in the model Session, which adds PETSc), and runs `run(libraries)` as
-/// status_of() does.
+/// Starts MPI and separates the output servers, which serve. The other ranks start `LibrariesToUse`
+/// (Kokkos; in the model Session, which adds PETSc) and run `run(libraries)` as status_of() does. A
+/// write beyond the file size limit (ulimit -f) becomes an I/O error instead of SIGXFSZ.
 template <class LibrariesToUse = Libraries, class Run>
 int run_program(int argc, char** argv, const std::string& name, const Run& run) {
   std::signal(SIGXFSZ, SIG_IGN);

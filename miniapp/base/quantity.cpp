@@ -1,5 +1,4 @@
-// A number with a unit, and a time in the ways in which people and batch systems write it. See
-// units.hpp.
+// Numbers with a unit, and durations as written by people and batch systems. See units.hpp.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 
@@ -14,7 +13,7 @@ namespace nunatak {
 
 namespace {
 
-/// "3h50m", "1d 2h", "90min"; nothing if it is not of this kind.
+/// "3h50m", "1d 2h", "90min"; nullopt for other forms.
 std::optional<double> human_duration(const std::string& text) {
   static const std::regex form(
       R"((?:(\d+\.?\d*) ?d)? ?(?:(\d+\.?\d*) ?h)? ?(?:(\d+\.?\d*) ?m(?:in)?)? ?(?:(\d+\.?\d*) ?s)?)");
@@ -28,7 +27,7 @@ std::optional<double> human_duration(const std::string& text) {
   return seconds;
 }
 
-/// "min:s", "h:min:s", "d-h", "d-h:min", "d-h:min:s"; nothing if it is not of this kind.
+/// "min:s", "h:min:s", "d-h", "d-h:min", "d-h:min:s"; nullopt for other forms.
 std::optional<double> slurm_duration(const std::string& text) {
   static const std::regex form(R"((?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?)");
   std::smatch part;

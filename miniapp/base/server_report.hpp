@@ -1,4 +1,4 @@
-// What the output servers of a run did, as JSON: of the report of nunatak and of nunatak-io.
+// The activity of the output servers as JSON, for the reports of nunatak and nunatak-io.
 #pragma once
 
 #include "io/async/servers.hpp"
@@ -9,7 +9,7 @@
 
 namespace nunatak {
 
-/// One object for each group of servers; seconds are means over its servers.
+/// One object per group of servers; seconds are means over its servers.
 inline nlohmann::json servers_record(const std::vector<io::ServerReport>& reports) {
   nlohmann::json groups = nlohmann::json::array();
   for (const io::ServerReport& r : reports) {

@@ -1,4 +1,4 @@
-// Options of the step that several programs have: the same names, bounds and help in all of them.
+// Step options that several programs share, with the same names, bounds and help.
 #pragma once
 
 #include "kernels/pico/options.hpp"
@@ -9,7 +9,7 @@
 
 namespace nunatak {
 
-/// The solver of the stress balance. `o` must outlive the table, as in all of these.
+/// Options of the stress balance solver. `o` must outlive the table, here and below.
 inline void add_ssa_options(OptionTable& table, SsaOptions& o) {
   table.add(number("ssa_tolerance", o.tolerance, "",
                    "norm of the residual over that of the load at which a solve ends", 1e-14, 0.1));

@@ -18,7 +18,7 @@ namespace {
   throw Error("file '" + path + "': cannot be written: " + std::strerror(error));
 }
 
-/// 0, or the errno of what failed; close() may be the first to tell of a full disk.
+/// Returns 0, or the errno of the failed call; close() may be the first to report a full disk.
 int write_all(int fd, const std::string& text) {
   int error = 0;
   for (std::size_t done = 0; done < text.size() && error == 0;) {
@@ -38,7 +38,7 @@ void write_text_file(const std::string& path, const std::string& text, bool appe
   const bool through_temporary = !append && (!exists || S_ISREG(status.st_mode));
   const std::string written = through_temporary ? path + ".tmp" : path;
   int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
-  if (through_temporary) { // a new file: no link that has this name, nor a second name
+  if (through_temporary) { // a new file: it replaces links of that name instead of following them
     ::unlink(written.c_str());
     flags |= O_EXCL | O_NOFOLLOW;
   }

@@ -19,8 +19,7 @@ struct System {
     const char* const named = std::getenv("UDUNITS2_XML_PATH");
     const std::string path = named != nullptr ? named : "";
     std::error_code none;
-    // an environment of Spack names the file of Spack's UDUNITS, which is not there if the system's
-    // is linked: that has its own
+    // Spack sets this to a file that may not exist; the system's UDUNITS then uses its own
     if (!std::filesystem::exists(path, none)) unsetenv("UDUNITS2_XML_PATH");
     system = ut_read_xml(nullptr);
     if (system == nullptr)
@@ -46,8 +45,8 @@ const char* units_in_words() {
 UnitConversion unit_conversion(const std::string& from, const std::string& to,
                                const std::string& what) {
   if (from == to) return [](double x) { return x; };
-  static const System units; // read once: the database is large
-  // "g/kg" and "psu" of salinities, as they stand in files
+  static const System units; // one copy: reading the database takes long
+  // "g/kg" and "psu" are units of salinity in files
   const std::string known = from == "psu" || from == "PSU"             ? "g/kg"
                             : from == "degreesN" || from == "degreesE" ? "degree"
                                                                        : from;

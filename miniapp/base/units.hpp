@@ -1,5 +1,4 @@
-// Numbers with units (quantity.cpp), converted by UDUNITS-2 (units.cpp) or refused (no_units.cpp:
-// programs without UDUNITS).
+// Numbers with units (quantity.cpp), converted by UDUNITS-2 (units.cpp) or refused (no_units.cpp).
 #pragma once
 
 #include <functional>
@@ -7,24 +6,20 @@
 
 namespace nunatak {
 
-/// Converts a number from one unit to another.
 using UnitConversion = std::function<double(double)>;
 
-/// Throws Error naming `what` (a file's variable, an option) if a unit is unknown or the two do not
-/// convert.
+/// Throws Error naming `what` (a variable or option) for unknown or inconvertible units.
 UnitConversion unit_conversion(const std::string& from, const std::string& to,
                                const std::string& what);
 
-/// A sentence for -help: what may stand after a number.
+/// A sentence for -help on the accepted units.
 const char* units_in_words();
 
-/// "16km" in "m" is 16000; a number without unit is in `unit` already. Throws Error naming `what`
-/// if malformed.
+/// "16km" in "m" is 16000; a number without unit is in `unit`. Throws Error naming `what`.
 double parse_quantity(const std::string& text, const std::string& unit, const std::string& what);
 
-/// Seconds, from "3h50m" (d, h, m or min, s), as Slurm writes it ("90" minutes, "50:00", "3:50:00",
-/// "1-12", "1-12:30"), or a number with a unit of time. Throws Error naming `what` if malformed or
-/// not positive.
+/// Seconds from "3h50m" (d, h, m or min, s), Slurm's forms ("90" minutes, "50:00", "3:50:00",
+/// "1-12", "1-12:30"), or a number with a unit of time; positive. Throws Error naming `what`.
 double parse_duration(const std::string& text, const std::string& what);
 
 } // namespace nunatak

@@ -1,5 +1,4 @@
-// Words of options: lists like "a:b:c" and "2x2,8x8" cut into words, words into numbers, and how a
-// word ends.
+// Parsing of option values: lists like "a:b:c" and "2x2,8x8", whole numbers, suffixes.
 #pragma once
 
 #include "miniapp/base/error.hpp"
@@ -10,7 +9,7 @@
 
 namespace nunatak {
 
-/// At least one word; words may be empty.
+/// Returns at least one item; items may be empty.
 inline std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> words{""};
   for (const char c : text) {
@@ -27,14 +26,14 @@ inline bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// A whole number from `min` to `max`. Throws Error that names `what`.
+/// A whole number from `min` to `max`. Throws Error naming `what`.
 inline std::int64_t whole_number(const std::string& word, std::int64_t min, std::int64_t max,
                                  const std::string& what) {
   std::int64_t number = 0;
   std::size_t used = 0;
   try {
     number = std::stoll(word, &used);
-  } catch (const std::logic_error&) { // no number, or beyond 64 bits
+  } catch (const std::logic_error&) { // not a number, or beyond 64 bits
     used = 0;
   }
   if (used == 0 || used != word.size() || number < min || number > max) {

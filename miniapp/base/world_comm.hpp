@@ -1,4 +1,4 @@
-// The communicator of World: of the processes that compute, while run_program() runs.
+// The communicator of World: the compute processes, while run_program() runs.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,4 @@
-// The processes of a program with MPI. See world.hpp.
+// World with MPI. See world.hpp.
 #include "io/agree.hpp"
 #include "io/async/servers.hpp"
 #include "io/formats/mpi_io.hpp"
@@ -15,9 +15,9 @@ namespace nunatak {
 
 namespace {
 
-MPI_Comm computing = MPI_COMM_WORLD; // World is wherever a program looks: there is one
-MPI_Comm meeting =
-    MPI_COMM_NULL; // the same processes, for all_come(): others may wait in calls on `computing`
+MPI_Comm computing = MPI_COMM_WORLD; // the one World of the program
+// duplicate for all_come(), because `computing` may have other calls pending
+MPI_Comm meeting = MPI_COMM_NULL;
 
 void meet(MPI_Comm comm) {
   if (meeting != MPI_COMM_NULL) MPI_Comm_free(&meeting);

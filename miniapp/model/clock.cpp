@@ -9,7 +9,7 @@ namespace nunatak {
 
 namespace {
 
-// In the order of urgency: a batch system sends SIGTERM last.
+// By urgency: a batch system sends SIGTERM last.
 enum Reason { none, wall, usr1, term };
 
 volatile std::sig_atomic_t signalled = none;
@@ -18,7 +18,7 @@ void remember(int signal) {
   if (signal == SIGTERM || signalled == none) signalled = signal == SIGTERM ? term : usr1;
 }
 
-const auto program_begin = std::chrono::steady_clock::now(); // set before main()
+const auto program_begin = std::chrono::steady_clock::now(); // initialised before main()
 
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - program_begin).count();
@@ -29,7 +29,7 @@ double seconds() {
 void remember_signals() {
   struct sigaction action {};
   action.sa_handler = remember;
-  action.sa_flags = SA_RESTART; // a write that a signal interrupts goes on
+  action.sa_flags = SA_RESTART; // a write that a signal interrupts continues
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGUSR1, &action, nullptr);
 }

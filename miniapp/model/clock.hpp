@@ -1,6 +1,5 @@
-// How far the run has come, how long the next step may be, and why a run ends early: the limit
-// -run_wall, or a signal of the batch system. The step that is being computed ends; then the state
-// is written, all files are closed, and the program ends with a status of its own.
+// Model time, the length of the next step, and early ends: at -run_wall or on a signal of the batch
+// system the step is completed, the state written, and the program exits with a status of its own.
 //
 //   remember_signals();                       // from now on they do not kill the program
 //   EarlyEnd early(rank, options.run_wall);
@@ -9,7 +8,7 @@
 //     early.agree(largest over ranks of early.wish(seconds of the longest output));
 //   }
 //
-// Nothing here communicates: the wishes travel with a reduction of summary.hpp.
+// No communication: the maximum of the wishes is part of a reduction of summary.hpp.
 #pragma once
 
 #include "kernels/grid/constants.hpp"
@@ -25,9 +24,9 @@ namespace nunatak {
 
 class Clock {
 public:
-  /// `start`: model time at the start, s. Without -run_years, -run_until and -run_steps time does
-  /// not advance: every part of the model is computed once for the initial state, which is then
-  /// written. Throws Error if -run_until is in the past.
+  /// `start`: initial model time, s. Without -run_years, -run_until and -run_steps time stands
+  /// still and the initial state is diagnosed and written. Throws Error if -run_until is in the
+  /// past.
   Clock(const Options& options, double start)
       : m_start(start), m_end(end_of_run(options, start)),
         m_zero_length(m_end == HUGE_VAL && options.run_steps == 0),
@@ -44,21 +43,19 @@ public:
   }
 
   double time() const { return m_time; }             ///< s
-  double step_begin() const { return m_step_begin; } ///< where the last step began, s
+  double step_begin() const { return m_step_begin; } ///< start of the last step, s
   std::int64_t steps() const { return m_steps; }
   bool zero_length() const { return m_zero_length; }
   bool finished() const { return m_steps >= m_max_steps || (!m_zero_length && m_time >= m_end); }
 
-  /// The longest next step (s) that ends no later than the run and `next_stop`. If two steps will
-  /// do, they are made equal.
+  /// The longest next step (s) up to the end or `next_stop`; if two steps reach it, they are equal.
   double longest_step(double wanted, double next_stop = HUGE_VAL) const {
     if (m_zero_length) return 0.0;
     const double left = std::fmin(m_end, next_stop) - m_time;
     return wanted >= left ? left : wanted > 0.5 * left ? 0.5 * left : wanted;
   }
 
-  /// End of a step of dt seconds that was asked to go as far as `next_stop` at most: lands on it
-  /// exactly.
+  /// Ends a step of dt seconds; a step that was limited by `next_stop` lands on it exactly.
   void advance(double dt, double next_stop = HUGE_VAL) {
     const double stop = std::fmin(m_end, next_stop);
     m_step_begin = m_time;
@@ -91,28 +88,26 @@ private:
 /// Exit status of a run that ended early and left a state to continue from.
 constexpr int ended_early = 85;
 
-/// From now on SIGTERM and SIGUSR1 are remembered for EarlyEnd::wish, instead of ending the
-/// program.
+/// From now on SIGTERM and SIGUSR1 are recorded for EarlyEnd::wish and do not end the program.
 void remember_signals();
 
 class EarlyEnd {
 public:
-  /// `limit`: seconds since the program began, 0 for none. Steps are timed from here on.
+  /// `limit`: seconds since program start, 0 for none. Step times are measured from here on.
   EarlyEnd(int rank, double limit);
 
-  /// At the end of a step: what this rank wants, the more urgent the larger, 0 for nothing. Any
-  /// rank's signal counts; rank 0 looks at the clock, and wants to end if what is left of the limit
-  /// is less than two of the longest steps so far (one more, and the diagnosis of the last state),
-  /// the longest output so far (`longest_output`, s) and a hundredth of the limit.
+  /// This rank's request at the end of a step: larger if more urgent, 0 for none. Signals count on
+  /// any rank. Rank 0 requests the end if the time left is less than two of the longest steps (one
+  /// more, and the final diagnosis), `longest_output` (s) and a hundredth of the limit.
   double wish(double longest_output);
-  /// The largest wish of all ranks: the same on all.
+  /// Takes the largest wish of all ranks.
   void agree(double wish) { m_reason = static_cast<int>(wish); }
 
   explicit operator bool() const { return m_reason != 0; }
   std::string reason() const; ///< "SIGTERM", "SIGUSR1", "the limit -run_wall", ""
 
-  /// Says on standard error (of rank 0) that the run ended at `where` and can be continued from the
-  /// file `state`. Returns the exit status: ended_early, or 1 if there is no such file ("").
+  /// Prints on standard error (rank 0) that the run ended at `where` and continues from the file
+  /// `state`. Returns the exit status: ended_early, or 1 if `state` is empty.
   int tell(const std::string& where, const std::string& state) const;
 
 private:

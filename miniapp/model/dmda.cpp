@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t most_cells = 1 << 30;
 
-// What PETSc would refuse, in our words. px, py: at most 0 if PETSc chooses.
+// Checks what PETSc would refuse, with messages of our own. px, py <= 0: chosen by PETSc.
 void require_product(int px, int py, int size) {
   if (px <= 0 && py <= 0) return;
   if (px <= 0) px = size / py;
@@ -40,7 +40,7 @@ void require_cells(DM dm, int size) {
   }
 }
 
-// A cut that was made for some points is for no others.
+// A decomposition is valid only for the number of points that it was made for.
 void require_same_points(DM dm, const DmdaShape& shape) {
   PetscInt Mx = 0, My = 0;
   NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, nullptr, nullptr, nullptr, nullptr,
@@ -91,7 +91,7 @@ Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
     require_same_points(dm, shape);
     NUNATAK_PETSC(DMDASetOwnershipRanges(dm, shape.columns.data(), shape.rows.data(), nullptr));
   }
-  NUNATAK_PETSC(DMSetUp(dm)); // and -dm_view
+  NUNATAK_PETSC(DMSetUp(dm)); // processes -dm_view as well
   m_decomposition = decomposition_of(dm, io::rank_in(comm));
 }
 

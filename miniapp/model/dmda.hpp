@@ -1,12 +1,9 @@
-// The grid as PETSc has it: a DMDA with a box stencil of width 1, DMDACreate2d's choice of patches,
-// and Vecs over its cells.
+// The grid as a PETSc DMDA with a box stencil of width 1. DMDACreate2d chooses the patches.
 //
-//   DM_BOUNDARY_GHOSTED, or DM_BOUNDARY_PERIODIC where the grid is: either way a local Vec has (ym
-//   + 2) x (xm + 2) cells, which is the shape of a field with its ghosts (kernels/grid/array.hpp),
-//   in the same order. PETSc leaves the ghosts beyond an edge of the domain alone;
-//   Ranks::update_ghosts copies the nearest owned cell into them.
-//
-// A Vec in the memory of a field is made where PETSc's scatters are used: petsc/dmda_ranks.cpp.
+// Boundaries are DM_BOUNDARY_GHOSTED, or DM_BOUNDARY_PERIODIC, so that a local Vec has (ym + 2) x
+// (xm + 2) cells: shape and order of a field with ghosts (kernels/grid/array.hpp). PETSc does not
+// set ghosts beyond an edge of the domain; Ranks::update_ghosts copies the nearest owned cell into
+// them. petsc/dmda_ranks.cpp wraps fields in Vecs for PETSc's scatters.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -19,26 +16,25 @@
 
 namespace nunatak {
 
-/// What the DMDA is made from; 0 patches along an axis: PETSc chooses.
+/// Parameters of the DMDA; 0 patches along an axis: PETSc chooses.
 struct DmdaShape {
   int Mx = 0, My = 0, px = 0, py = 0;
   bool periodic_x = false, periodic_y = false;
-  std::vector<PetscInt> columns = {},
-                        rows = {}; ///< of the patches along x, y; empty: as equal as can be
+  /// Cells of each patch column and row; empty: as equal as possible.
+  std::vector<PetscInt> columns = {}, rows = {};
 };
 
 class Dmda {
 public:
-  /// Hears PETSc's options: -da_processors_x, -da_grid_x, -da_refine, -dm_view, ..., so that it may
-  /// have other cells and patches than `shape`. Collective. Throws Error or std::invalid_argument
-  /// where the grid cannot be cut so.
+  /// PETSc options apply (-da_processors_x, -da_grid_x, -da_refine, -dm_view, ...) and may change
+  /// cells and patches. Collective. Throws Error or std::invalid_argument for an impossible
+  /// decomposition.
   Dmda(MPI_Comm comm, const DmdaShape& shape);
 
-  /// The DMDA with `dof` numbers a cell. Those with more than one have the same cells and patches
-  /// (DMDACreateCompatibleDMDA) and are made when first asked for. Collective.
+  /// The DMDA with `dof` values per cell: DMDACreateCompatibleDMDA on first use. Collective.
   DM dm(int dof = 1);
 
-  /// Its cells and patches: DMDAGetOwnershipRanges, DMDAGetNeighbors.
+  /// Cells and patches of the DMDA: DMDAGetOwnershipRanges, DMDAGetNeighbors.
   const Decomposition& decomposition() const { return m_decomposition; }
 
 private:
@@ -46,7 +42,7 @@ private:
     void operator()(DM dm) const { DMDestroy(&dm); }
   };
   using Handle = std::unique_ptr<std::remove_pointer_t<DM>, Destroy>;
-  std::map<int, Handle> m_dms; // by numbers a cell
+  std::map<int, Handle> m_dms; // key: values per cell
   Decomposition m_decomposition;
 };
 

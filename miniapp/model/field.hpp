@@ -1,9 +1,9 @@
-// A field of the model as output sees it: an array, its name in files, and where the cells that a
-// rank owns lie in both. The label of the View is for profilers only.
+// A field as output sees it: an array, its name in files, and the position of the owned cells in
+// both.
 //
-// Arrays are (j, i) or (j, i, k) with one ring of ghosts; files are (y, x), and (y, x, z) or (z, y,
-// x) by -io_order: the first is the order of memory, the second the one that tools want. The
-// formats reorder values while they copy.
+// Arrays are (j, i) or (j, i, k) with one ring of ghosts. Files are (y, x), and (y, x, z) or (z, y,
+// x) by -io_order: memory order, or the order that most tools expect. Formats reorder while
+// copying.
 #pragma once
 
 #include "io/writer.hpp"
@@ -23,20 +23,20 @@ using FieldArray = std::variant<Array2<double>, Array2<int>, Array3<double>>;
 struct Field {
   std::string name; ///< a variable of variables.hpp
   FieldArray array;
-  bool restart = false; ///< a restart reads it: state, or forcing that was given; else a diagnostic
+  bool restart = false; ///< read by a restart: state, or given forcing; otherwise a diagnostic
 };
 
-/// Names are unique, but for diagnostics that repeat forcing: the first field of a name counts.
+/// Names are unique, except that diagnostics may repeat forcing: the first field of a name counts.
 using FieldList = std::vector<Field>;
 
-/// nullptr if there is none of that name.
+/// The field of that name, or nullptr.
 inline const Field* find(const FieldList& fields, const std::string& name) {
   const auto found =
       std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
   return found == fields.end() ? nullptr : &*found;
 }
 
-/// A block of the file with the strides of an array; `columns`: the file has a dimension of levels.
+/// A block of the file with the strides of an array; `columns`: the file has a level dimension.
 template <class Array>
 io::Block field_block(const Patch& p, bool columns, const Array& array, bool levels_first) {
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
@@ -51,7 +51,7 @@ io::Block field_block(const Patch& p, bool columns, const Array& array, bool lev
   return block;
 }
 
-/// The value of the owned cell (1, 1), at level 0: what a block of the file starts with.
+/// Pointer to the owned cell (1, 1) at level 0, the first value of a block.
 template <class Array> const typename Array::value_type* first_owned(const Array& array) {
   return array.data() + array.stride(0) + array.stride(1);
 }

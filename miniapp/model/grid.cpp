@@ -24,7 +24,7 @@ Axis with_points(Axis axis, int points) {
   return axis;
 }
 
-/// PETSc takes any word for a number.
+/// PETSc accepts any text as a number.
 void check_da_refine() {
   char word[32] = "";
   PetscBool is_set = PETSC_FALSE;

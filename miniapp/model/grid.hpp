@@ -1,4 +1,4 @@
-// The grid of a run: points, vertical levels, projection, and the DMDA that cuts it into patches.
+// The grid of a run: points, vertical levels, projection, and the DMDA that decomposes it.
 #pragma once
 
 #include "miniapp/model/dmda.hpp"
@@ -10,7 +10,6 @@
 
 namespace nunatak {
 
-/// Points along one direction of a regular grid.
 struct Axis {
   double first = 0.0, spacing = 1.0; ///< m
   int points = 1;
@@ -19,9 +18,9 @@ struct Axis {
 };
 
 struct Grid {
-  std::shared_ptr<Dmda>
-      dmda; ///< owns cells, patches and neighbours; none in tests and benchmarks that need no PETSc
-  Decomposition decomposition; ///< that of the DMDA
+  /// Cells, patches and neighbours; null in tests and benchmarks without PETSc.
+  std::shared_ptr<Dmda> dmda;
+  Decomposition decomposition; ///< of the DMDA
   double x0 = 0.0, y0 = 0.0;   ///< coordinates of point (0, 0), m
   double dx = 1.0, dy = 1.0;   ///< spacing, m
   std::vector<double> z;       ///< levels above the bed, m; z[0] = 0
@@ -35,17 +34,16 @@ struct Grid {
   double y(int j) const { return y0 + j * dy; }
 };
 
-/// The grid over two axes, in px x py patches (0: as PETSc chooses), without levels. Where PETSc's
-/// options change the number of points (-da_grid_x, -da_refine), the domain keeps its size.
-/// Collective. Throws as Dmda does, and Error for an unused option that starts with da_ or dm_.
+/// A grid without levels over two axes in px x py patches (0: PETSc chooses). If PETSc options
+/// (-da_grid_x, -da_refine) change the points, the extent stays. Collective. Throws as Dmda, and
+/// Error for unused options with prefix da_ or dm_.
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px = 0, int py = 0);
 
-/// The same grid, its patches cut as in `decomposition`. Collective. Error if PETSc's options
-/// change the number of points again.
+/// The same grid with another decomposition. Collective. Throws Error if PETSc changes the points.
 Grid recut(MPI_Comm comm, const Grid& grid, const Decomposition& decomposition);
 
-/// The axis asked for by -grid_M* (points > 0) or -grid_dx (spacing > 0) over the extent of
-/// `source`; both: points of that spacing, centred on it; none: `source` itself.
+/// The axis requested by -grid_M* (points > 0) or -grid_dx (spacing > 0) over the extent of
+/// `source`. Both: that many points of that spacing, centred; neither: `source` itself.
 Axis choose_axis(const Axis& source, int points, double spacing);
 
 } // namespace nunatak

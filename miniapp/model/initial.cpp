@@ -21,21 +21,21 @@ namespace nunatak {
 
 namespace {
 
-// --- states without a file (-init)
+// --- states generated without a file (-init)
 
-/// The grid that a state (`options.init`) has if -grid_* does not change it.
+/// The default grid of a generated state (`options.init`), before -grid_*.
 struct GeneratedGrid {
   Axis x, y;
   bool square = false; ///< -grid_Mx alone sets My too
   bool periodic_y = false;
-  bool on_the_earth = false; ///< has a projection: `marine` lies on the South Pole
+  bool on_the_earth = false; ///< has a projection: `marine` is centred on the South Pole
 };
 
 Axis centred(double half_width, int points) {
   return {-half_width, 2.0 * half_width / (points - 1), points};
 }
 
-/// The edges whose velocity is given.
+/// Edges with prescribed velocity.
 struct Fixed {
   explicit Fixed(Forcing& f) : forcing(f), fixed(on_host(f.fixed)), u(on_host(f.u_fixed)) {}
   ~Fixed() {
@@ -53,7 +53,7 @@ struct Fixed {
   SharedArray2<double> u;
 };
 
-/// Exact velocities on all edges of the domain (test I).
+/// Prescribes the exact velocity on all edges of the domain (test I).
 void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
   forcing.has_tauc = forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::TestI::B);
@@ -71,7 +71,7 @@ void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
   to_loops(forcing.tauc, tauc);
 }
 
-/// Ice enters at x = 0.
+/// Prescribes the inflow at x = 0.
 void complete_shelf(const Patch& patch, Forcing& forcing) {
   forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::VanDerVeen::B);
@@ -94,7 +94,7 @@ GeneratedGrid generated_grid(const Options& options) {
   return {centred(marine_half_width, 381), centred(marine_half_width, 381), true, false, true};
 }
 
-/// Fill the owned cells. Forcing keeps what it has where the state says nothing.
+/// Fills the owned cells. Forcing that the state does not define keeps its value.
 void generate(const Options& options, const Grid& grid, const Patch& patch, State& state,
               Forcing& forcing) {
   std::function<synthetic::Site(double, double)> site = synthetic::dome;
@@ -115,7 +115,7 @@ void generate(const Options& options, const Grid& grid, const Patch& patch, Stat
   if (options.init == "shelf") complete_shelf(patch, forcing);
 }
 
-// --- what an input does not have
+// --- substitutes for variables that an input lacks
 
 void set_constants(const Options& options, Forcing& forcing) {
   Kokkos::deep_copy(forcing.bheatflx, options.bheatflx);
@@ -124,9 +124,8 @@ void set_constants(const Options& options, Forcing& forcing) {
   Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
 }
 
-/// Climate where the input has none: the surface cools with its elevation at a constant rate, and
-/// colder air snows less (it holds about half as much water for every 10 K). Owned cells and
-/// ghosts.
+/// Temperature falls linearly with elevation, and accumulation with temperature (saturation vapour
+/// pressure about halves every 10 K). Owned cells and ghosts.
 void set_climate(const Options& options, const Patch& patch, const State& state, Forcing& forcing,
                  bool temperature, bool balance) {
   const double T_0 = options.ice_surface_temp, lapse = options.ice_surface_lapse_rate / 1000.0;
@@ -148,7 +147,7 @@ double thickest_ice(const Patch& patch, const Array2<double>& H) {
       .value;
 }
 
-/// What stands in for the variables that the input does not have.
+/// Logs what replaces the variables that the input lacks.
 void log_substitutes(const Options& options, const Input& input, const Log& log) {
   const auto say = [&](const char* variable, const std::string& instead) {
     if (!input.gives(variable))
@@ -220,7 +219,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
   const auto choose = [&](std::string& option, const char* name, const char* value) {
     if (option == "auto")
       option =
-          m_input ? m_input->choice(name).value_or(value) : value; // a restart goes on as it began
+          m_input ? m_input->choice(name).value_or(value) : value; // a restart keeps its choice
   };
   choose(options.stress, "stress", continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
   choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
@@ -243,7 +242,7 @@ Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const GeneratedGrid source =
       m_input ? GeneratedGrid{m_input->x(), m_input->y(), true} : generated_grid(o);
   Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
-  if (source.square && o.dx == 0.0) { // the points along one direction set the spacing of the other
+  if (source.square && o.dx == 0.0) { // points along one axis set the spacing of both
     if (o.Mx > 0 && o.My == 0) y = choose_axis(source.y, 0, x.spacing);
     if (o.My > 0 && o.Mx == 0) x = choose_axis(source.x, 0, y.spacing);
   }
@@ -255,7 +254,7 @@ Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   return grid;
 }
 
-// Reads or makes the thickness once more than read(): on patches of equal size.
+// Evaluates the thickness on equal patches, before read() does so on the balanced ones.
 Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
   MpiRanks ranks(comm, grid.decomposition);
   const Patch p = ranks.patch();
@@ -267,8 +266,8 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
     generate(m_options, grid, p, state, forcing);
   }
   const auto thk = on_host(state.thk);
-  std::vector<std::vector<std::int64_t>> icy_cells{std::vector<std::int64_t>(
-      static_cast<std::size_t>(p.Mx + p.My), 0)}; // of columns, then of rows
+  std::vector<std::vector<std::int64_t>> icy_cells{
+      std::vector<std::int64_t>(static_cast<std::size_t>(p.Mx + p.My), 0)}; // columns, then rows
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       const std::int64_t one = thk(j, i) > ice_free_thickness ? 1 : 0;
@@ -351,7 +350,7 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
     m_log.line("input: option -grid_z_spacing has no effect: " + m_options.input +
                " has levels (-grid_Mz makes others)");
   if (grid.z.empty()) {
-    // room to grow: a quarter more than the thickest ice, in full 100 m
+    // allow for growth: 1.25 times the thickest ice, rounded up to 100 m
     const double Lz = m_options.Lz > 0.0
                           ? m_options.Lz
                           : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));

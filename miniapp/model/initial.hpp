@@ -1,5 +1,5 @@
-// Where a run starts: a NetCDF file (-i, see input.hpp) or a state made without any file (-init,
-// see kernels/cases/synthetic.hpp).
+// The initial state: a NetCDF file (-i, input.hpp) or generated (-init,
+// kernels/cases/synthetic.hpp).
 #pragma once
 
 #include "kernels/ice/levels.hpp"
@@ -14,30 +14,26 @@
 
 namespace nunatak {
 
-/// Who reads files, and how: -io_read and others.
+/// How input files are read: -io_read and related options.
 io::ReadOptions ways_to_read(const Options& options);
 
 class InitialState {
 public:
-  /// Opens the input. Collective. `options` gets the defaults that depend on where the run starts
-  /// ("auto").
+  /// Opens the input and replaces "auto" in `options` by defaults for this start. Collective.
   InitialState(Options& options, MPI_Comm comm, const Log& log);
 
-  /// The grid: that of the input or the generator, changed by -grid_*; without levels until read()
-  /// has seen the ice. Collective.
+  /// The horizontal grid of the input or generator, changed by -grid_*; no levels yet. Collective.
   Grid horizontal_grid(MPI_Comm comm) const;
 
-  /// State and forcing with ghosts; sets the levels of `grid`. Collective. Throws Error, see
-  /// input.hpp.
+  /// Reads state and forcing with ghosts, sets the levels of `grid`. Collective. Errors: input.hpp.
   void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
 
   double time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; } ///< s
-  bool continues() const {
-    return m_input && m_input->time();
-  } ///< a run that had come to that time
+  /// True for a restart.
+  bool continues() const { return m_input && m_input->time(); }
   std::string title() const;
 
-  /// How the file was read; the generator otherwise. Collective.
+  /// How the file was read, or the generator. Collective.
   nlohmann::json report() const;
 
 private:

@@ -25,7 +25,7 @@ bool is_speed(const std::string& units) {
   }
 }
 
-/// Of a grid_mapping, "name", or "name: x y other: lat lon" since CF-1.7: that of x. "": "mapping".
+/// The mapping of x in "name" or (CF-1.7) "name: x y other: lat lon"; the default is "mapping".
 std::string mapping_of_x(const std::string& grid_mapping) {
   if (grid_mapping.find(':') == std::string::npos)
     return grid_mapping.empty() ? "mapping" : grid_mapping;
@@ -45,7 +45,7 @@ Input::Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOpt
   m_y = read_axis(m_reader, "y", m_flip_y);
   if (const auto spacing = m_reader.numbers("", "model_grid_spacing");
       spacing && spacing->size() == 2) {
-    // what the run computed with, which the coordinates give back only to rounding
+    // the exact spacing of the run; coordinates give it only to rounding
     for (const auto& [axis, value] :
          {std::pair{&m_x, (*spacing)[0]}, std::pair{&m_y, (*spacing)[1]}})
       if (std::fabs(value - axis->spacing) <= 1e-12 * axis->spacing) axis->spacing = value;
@@ -109,7 +109,7 @@ std::optional<PolarStereographic> Input::projection() const {
   }
   for (const auto& [axis, attribute, value] :
        {std::tuple{"x", "false_easting", &p.false_easting},
-        {"y", "false_northing", &p.false_northing}}) { // in the unit of the coordinate
+        {"y", "false_northing", &p.false_northing}}) { // in the coordinate's unit
     const std::string units = m_reader.text(axis, "units").value_or("m");
     *value = unit_conversion(units, "m", axis)(number(attribute).value_or(0.0));
   }
@@ -157,7 +157,7 @@ std::vector<double> Input::levels() const {
 
 std::optional<double> Input::time() const {
   const auto time = m_reader.number("", "model_time_seconds");
-  constexpr double longest = 1e15; // s, 30 million years: above, seconds are lost in rounding
+  constexpr double longest = 1e15; // s, 30 million years: above it rounding errors exceed 1 s
   if (time && !(std::fabs(*time) <= longest)) {
     std::ostringstream text;
     text << m_reader.path() << ": attribute 'model_time_seconds': expected a time of at most "
@@ -304,7 +304,7 @@ void Input::read(const Options& options, const Grid& grid, MpiRanks& ranks, Stat
   climate({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
   forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc, slides);
   forcing.has_hardav = optional({"hardav", "", 1e6, 1e10, Interpolation::bilinear, false, true},
-                                forcing.hardav); // in Pa s^(1/3), which UDUNITS cannot parse
+                                forcing.hardav); // Pa s^(1/3), which UDUNITS cannot parse
   climate({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean, has_ocean);
   climate({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean, has_ocean);
   const Array2<double> numbers = make_array<double>("basins", ranks.patch());
@@ -319,7 +319,7 @@ void Input::read(const Options& options, const Grid& grid, MpiRanks& ranks, Stat
   if (gives("usurf")) check_surface(grid, ranks, state);
 }
 
-/// The model finds the surface by flotation: a line says how far that is from the file's.
+/// Logs the mean difference of the file's surface from the model's, which follows from flotation.
 void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
   const Array2<double> given = make_array<double>("usurf", ranks.patch());
   read_field({"usurf", "m", -1e4, 2e4, Interpolation::bilinear, false, true}, grid, ranks, given);

@@ -13,8 +13,7 @@ namespace nunatak {
 
 namespace {
 
-constexpr double on_grid =
-    1e-6; // a point this close to a point of the file (in spacings) is that point
+constexpr double on_grid = 1e-6; // spacings; points closer to a file point are that point
 
 Place place(double coordinate, const Axis& axis) {
   double f = (coordinate - axis.first) / axis.spacing;
@@ -131,7 +130,7 @@ double interpolate(const FieldInfo& info, const FileBlock& block, int j, int i,
     }
     const Fault found = fault_of(v, info);
     if (found != n_faults) fault = found;
-    if (thickness && v == 0.0) return; // thickness is averaged over ice
+    if (thickness && v == 0.0) return; // thickness is averaged over ice only
     sum += weight * v;
     weights += weight;
   });

@@ -8,9 +8,8 @@ namespace nunatak {
 
 namespace {
 
-/// Messages, bytes and collectives of the model itself (PETSc's and MPI-IO's are not counted),
-/// summed over ranks; "halo": the part of the ghost exchanges, by whichever -halo, and the time of
-/// the slowest rank in them. Collective.
+/// Messages, bytes and collectives without those of PETSc and MPI-IO, summed over ranks. "halo":
+/// ghost exchanges with any -halo, with the slowest rank's time. Collective.
 nlohmann::json traffic_report(const MpiRanks& ranks) {
   const Traffic& t = ranks.traffic_of_all();
   const MpiRanks::Halo& halo = ranks.halo();
@@ -31,8 +30,7 @@ nlohmann::json traffic_report(const MpiRanks& ranks) {
 
 } // namespace
 
-// In this order: the grid without levels, arrays on it, the state, the levels that its ice needs,
-// and physics on all of them.
+// The order matters: horizontal grid, arrays, state, levels that cover the ice, physics.
 Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
     : m_watch(timers), m_log(log), m_initial(options, comm, log),
       m_grid(m_initial.horizontal_grid(comm)),

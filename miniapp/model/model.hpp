@@ -1,6 +1,5 @@
-// The model on its grid: state and forcing from files or a generator, the hybrid step on MPI, and
-// names for all of it. What is not here: the physics (kernels/step/hybrid.hpp), the clock and files
-// (miniapp/main.cpp).
+// The model on its grid: state and forcing, the hybrid step on MPI, and its fields by name.
+// Neighbours: kernels/step/hybrid.hpp (physics), miniapp/main.cpp (clock and files).
 //
 //   Model model(options, comm, timers, log);
 //   while (...) {
@@ -8,7 +7,7 @@
 //     model.advance(model.stable_step().dt); // temperature, thickness, surface, mask
 //   }
 //
-// Every function but the accessors is collective.
+// All functions except the accessors are collective.
 #pragma once
 
 #include "kernels/step/hybrid.hpp"
@@ -29,20 +28,18 @@ namespace nunatak {
 
 class Model {
 public:
-  /// Reads or generates state and forcing. `options` gets the values of "auto". `timers` and `log`
-  /// must outlive the model. Throws Error, see input.hpp.
+  /// Replaces "auto" in `options`. `timers` and `log` must outlive the model. Errors: input.hpp.
   Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log);
 
-  /// The melt below ice shelves and the flow, for the present state at `time` (s, for the records
-  /// of the solves). Changes the sliding velocity of the state, nothing else of it. Throws SsaError
-  /// if the stress balance cannot be solved.
+  /// Computes sub-shelf melt and flow of the present state at `time` (s, for the report). Of the
+  /// state only the sliding velocity changes. Throws SsaError if the solver fails.
   void diagnose(double time);
 
-  /// The longest stable step for the flow of the last diagnose(), and what limits it.
+  /// The longest stable step for the flow of the last diagnose(), and its limiting criterion.
   TimeStep stable_step() const { return m_hybrid->stable_step(); }
 
-  /// Temperature and then thickness, surface and mask after `dt` seconds (0: of the present state),
-  /// ghosts included, with the flow and melt of the last diagnose().
+  /// Advances temperature, then thickness, surface and mask by `dt` seconds (0: of the present
+  /// state), ghosts included, with flow and melt of the last diagnose().
   void advance(double dt) { m_hybrid->advance(dt); }
 
   const Grid& grid() const { return m_grid; }
@@ -55,14 +52,14 @@ public:
   const SsaReport& last_solve() const { return m_hybrid->stress_balance().last_solve(); }
 
   double start_time() const { return m_initial.time(); }   ///< of the initial state, s
-  bool continues() const { return m_initial.continues(); } ///< a run that had come to start_time()
+  bool continues() const { return m_initial.continues(); } ///< a restart
   std::string title() const { return m_initial.title(); }  ///< "nunatak run from ..."
   FieldList fields();            ///< state, forcing, and the diagnostics of the last diagnose()
-  FieldList failed_fields();     ///< the same and the residual, after an SsaError
+  FieldList failed_fields();     ///< fields() and the residual, after an SsaError
   nlohmann::json report() const; ///< input, ssa, ocean, messages
 
 private:
-  // The parts of a step, timed.
+  // Timers of the parts of a step.
   class Watch final : public StepWatch {
   public:
     explicit Watch(Timers& timers) : m_timers(timers) {}

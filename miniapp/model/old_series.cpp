@@ -89,7 +89,7 @@ void OldSeries::check_coordinates(const Grid& grid) const {
   for (const auto& [name, values] :
        {std::pair<const char*, const std::vector<double>&>{"x", x}, {"y", y}, {"z", grid.z}}) {
     if (!m_reader.has(name)) continue;
-    const std::vector<double> found = m_reader.read_all(name); // as many: see check_variables
+    const std::vector<double> found = m_reader.read_all(name); // same length: see check_variables
     const double rounding = 1e-9 * (values.back() - values.front());
     for (std::size_t n = 0; n < values.size(); ++n) {
       if (!(std::fabs(found[n] - values[n]) <= rounding)) {
@@ -145,7 +145,7 @@ void OldSeries::copy(io::File& file, const io::Variable& v, const Patch& patch,
     put(std::vector<int>(values.begin(), values.end()));
   } else {
     std::vector<double> values = m_reader.read_block(v.name, start, count);
-    const auto fill = m_reader.number(v.name, "_FillValue"); // the reader has made it NaN
+    const auto fill = m_reader.number(v.name, "_FillValue"); // the reader returns it as NaN
     for (double& value : values) value = fill && std::isnan(value) ? *fill : value;
     put(values);
   }

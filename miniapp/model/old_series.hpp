@@ -1,13 +1,12 @@
 // The file of a series (maps or scalars along time) that a restarted run continues.
 //
-//   OldSeries old("maps.nc", schema, grid, start, longest_gap, comm, {}); // or it says why not
+//   OldSeries old("maps.nc", schema, grid, start, longest_gap, comm, {});
 //   auto file = writer.open("maps.nc", schema, {io::FileKind::append, 10, old.records()});
-//   old.copy(*file, patch);                                               // then the records of
-//   the run
+//   old.copy(*file, patch);
+//   ... // then the records of the run
 //
-// What the file holds up to the start of the run becomes the beginning of the new file, in any
-// format and on any number of ranks. The old file stays as it is until the new one takes its name
-// in one rename.
+// The records up to the start of the run begin a new file, in any format and on any number of
+// ranks. The old file stays unchanged until one rename replaces it.
 #pragma once
 
 #include "io/reader.hpp"
@@ -20,31 +19,25 @@ namespace nunatak {
 
 class OldSeries {
 public:
-  /// Whether there is a file of that name, whole or in subfiles. Error if there is only path.tmp:
-  /// the run that began the series was killed before it was committed. Collective.
+  /// True if the file exists, complete or as subfiles. Throws Error if only path.tmp exists: a run
+  /// was killed before it committed. Collective.
   static bool exists(const std::string& path, MPI_Comm comm);
 
-  /// Collective. `start`: time at which the run starts; `longest_gap`: largest time from one record
-  /// to the next that belongs to the series; both in days, the unit of the files. Throws Error if
-  /// the file cannot be read, has other variables, dimensions, units or coordinates than `schema`
-  /// and `grid`, begins after the start, or ends too early before it.
+  /// `start`: start of the run; `longest_gap`: between records of one series; in days. Collective.
+  /// Throws Error if the file cannot be read, differs from `schema` and `grid` in variables,
+  /// dimensions, units or coordinates, begins after the start, or ends too early before it.
   OldSeries(const std::string& path, const io::Schema& schema, const Grid& grid, double start,
             double longest_gap, MPI_Comm comm, io::ReadOptions read_options);
 
-  std::size_t records() const { return m_kept; } ///< up to the start
-  std::size_t later() const {
-    return m_times.size() - m_kept;
-  } ///< the others: the run computes them again
-  double last() const {
-    return m_kept == 0 ? -HUGE_VAL : m_times[m_kept - 1];
-  } ///< time of the last of records(), days
-  std::string title() const {
-    return m_reader.text("", "title").value_or("");
-  } ///< of the run that began it
+  std::size_t records() const { return m_kept; } ///< kept: up to the start
+  /// Records after the start, which the run computes again.
+  std::size_t later() const { return m_times.size() - m_kept; }
+  /// Time of the last kept record, days.
+  double last() const { return m_kept == 0 ? -HUGE_VAL : m_times[m_kept - 1]; }
+  std::string title() const { return m_reader.text("", "title").value_or(""); }
   std::string history() const { return m_reader.text("", "history").value_or(""); }
 
-  /// Put all variables, and of those with records the first records(), into a file of the same
-  /// schema. Collective.
+  /// Copies all variables, with the first records() records, to a file of this schema. Collective.
   void copy(io::File& file, const Patch& patch) const;
 
 private:
@@ -59,7 +52,7 @@ private:
   std::size_t m_kept = 0;
 };
 
-/// Times (days) that differ by less are the same: a tenth of a second.
+/// Times (days) that differ by less than this, a tenth of a second, are equal.
 constexpr double same_time = 1e-6;
 
 } // namespace nunatak

@@ -19,7 +19,7 @@ namespace nunatak {
 
 namespace {
 
-/// A row for a time on the wall, in seconds; 0 is none.
+/// A row for a wall-clock time in seconds; 0 means none.
 Option duration(const std::string& name, double& seconds, const std::string& doc) {
   const auto set = [&seconds](const std::string& value, const std::string& what) {
     seconds = parse_duration(value, what);
@@ -240,7 +240,7 @@ void check(const Options& o) {
        "options -spatial_every and -spatial_vars: expected -spatial_file, too, for the maps");
 }
 
-/// All that the run reads and writes. On rank 0.
+/// Checks all files that the run reads and writes. On rank 0.
 void check_files(const Options& o, const std::vector<std::string>& options_files) {
   const std::string failed = o.ssa_failed_file == "none" ? "" : o.ssa_failed_file;
   std::vector<NamedFile> files = {{"-i", o.input, FileUse::read},

@@ -1,11 +1,10 @@
-// The options of the program: one struct of values, one table that names them (options.cpp). The
-// parameters of a part of the step are a member of `hybrid`: its row in the table is all that is
-// needed here.
+// The options of nunatak: a struct of values, and a table that names them (options.cpp). Parameters
+// of a part of the step are members of `hybrid` and need only a row in the table.
 //
-// Options are given on the command line, in a file (options_file.hpp) or in PETSC_OPTIONS. Numbers
-// with a unit may be given in any unit that converts ("-grid_dx 16km"). Other options that start
-// with ssa_ belong to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...),
-// those with da_ or dm_ to the DMDA of the grid (-da_grid_x, -dm_view). Anything else is an error.
+// Options come from the command line, a file (options_file.hpp) or PETSC_OPTIONS. Numbers with a
+// unit may be given in any convertible unit ("-grid_dx 16km"). Other options with the prefix ssa_
+// go to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...), those with da_
+// or dm_ to the DMDA (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
 #include "io/options.hpp"
@@ -20,7 +19,7 @@ namespace nunatak {
 class Session;
 
 struct Options {
-  // where the run starts
+  // initial state
   std::string input; // -i
   bool i_verify = true;
   std::string io_read = "auto";
@@ -37,7 +36,7 @@ struct Options {
   std::string gpu_aware_mpi = "auto";
   // time
   double run_years = 0.0; // a
-  double run_until = 0.0; // a; the end of the run if it is given
+  double run_until = 0.0; // a; overrides run_years
   int run_steps = 0;
   double run_wall = 0.0; // s; 0: no limit
   double dt_max = 1.0;   // a
@@ -50,7 +49,7 @@ struct Options {
   bool ssa_view = false;
   std::string ssa_failed_file = "ssa_failed.nc";
   double sliding_u_threshold = 100.0; // m/a
-  // climate where the input has none
+  // climate for an input without one
   double climatic_mass_balance = 300.0;        // kg m-2 a-1, at sea level
   double climatic_mass_balance_halving = 10.0; // K
   double ice_surface_temp = 250.15;            // K, at sea level
@@ -78,7 +77,7 @@ struct Options {
   std::string report;
   bool verbose = true;
 
-  std::set<std::string> given; ///< names of the options that the user has set
+  std::set<std::string> given; ///< options that the user has set
 
   Options() {
     hybrid.stress.softness = 3.1689e-24; // Pa-3 s-1
@@ -90,8 +89,7 @@ struct Options {
 /// Rows for all options, bound to `options`, which must outlive the table.
 void add_model_options(OptionTable& table, Options& options);
 
-/// Set `options` (and the other rows of the table) as the user wants them, checked: each for itself
-/// and whether they fit together. False if the user asked for -help, which is printed. Throws
+/// Sets `options` and other rows, and checks them. False after -help, which is printed. Throws
 /// Error.
 bool read_options(Session& session, OptionTable& table, Options& options);
 

@@ -31,7 +31,7 @@ public:
   YamlOptions& operator=(const YamlOptions&) = delete;
 
   std::vector<FileOption> read() {
-    next(); // the start of the stream
+    next(); // start of the stream
     if (next().type != YAML_DOCUMENT_START_EVENT) return {};
     const Event first = next();
     if (first.type == YAML_MAPPING_START_EVENT) {
@@ -39,7 +39,7 @@ public:
     } else if (!first.text.empty()) {
       fail(first.line, "expected lines of 'option: value', found something else");
     }
-    next(); // the end of the document
+    next(); // end of the document
     const Event last = next();
     if (last.type != YAML_STREAM_END_EVENT) fail(last.line, "expected one document, found another");
     return m_options;
@@ -51,7 +51,7 @@ private:
     int line;
     std::string text; ///< of a scalar; "" if it is null
   };
-  static constexpr int deepest = 8; ///< names in names: more than any option has
+  static constexpr int deepest = 8; ///< nesting levels; no option needs more
 
   [[noreturn]] void fail(int line, const std::string& what) const {
     throw Error("option -options_file: '" + m_path + "', line " + std::to_string(line) + ": " +
@@ -112,7 +112,7 @@ private:
   }
 
   void add(const std::string& name, const std::string& value, int line) {
-    std::string same = name; // to PETSc, whose options have no case
+    std::string same = name; // PETSc's options are case-insensitive
     std::transform(same.begin(), same.end(), same.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     const auto [first, is_new] = m_lines.emplace(same, line);
@@ -126,7 +126,7 @@ private:
   const std::string& m_text;
   yaml_parser_t m_parser;
   std::vector<FileOption> m_options;
-  std::map<std::string, int> m_lines; ///< of each option
+  std::map<std::string, int> m_lines; ///< per option
 };
 
 std::vector<FileOption> read_petsc_format(const std::string& path) {

@@ -23,7 +23,7 @@ namespace nunatak {
 
 namespace {
 
-/// The names in a list separated by commas, with or without blanks.
+/// The names in a comma-separated list; blanks are ignored.
 std::vector<std::string> names_in(const std::string& list) {
   std::vector<std::string> names = split(list, ',');
   for (std::string& name : names) {
@@ -39,7 +39,7 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-/// The lines of a history with space for more: blanks up to a multiple of 4 KiB. See docs/files.md.
+/// The history attribute, padded to a multiple of 4 KiB so that it can grow. See docs/files.md.
 std::string with_room(std::string lines) {
   constexpr std::size_t room = 4096;
   lines.resize((lines.size() / room + 1) * room, ' ');
@@ -94,7 +94,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
                          series_schema(scalars, m_title, m_history), 0.0);
 }
 
-/// `longest_gap`: days between records that belong to the same series.
+/// `longest_gap`: largest interval (days) between records of one series.
 Output::Series Output::open_series(const std::string& option, const std::string& path,
                                    io::Schema schema, double longest_gap) {
   Series series;
@@ -104,7 +104,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   if (m_continues && !m_options.overwrite && m_options.io.format != "null") {
     try {
       if (OldSeries::exists(path, m_ranks.comm())) {
-        if (m_options.i_verify) // else a flipped bit is copied, and has a new sum
+        if (m_options.i_verify) // otherwise a flipped bit would be copied and get a new checksum
           io::require_intact(m_ranks.comm(), path);
         old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(),
                     ways_to_read(m_options));
@@ -140,8 +140,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   return series;
 }
 
-/// Is there a record at this time (days) to write? What a restarted run computes at its start may
-/// be in the file already.
+/// Begins a record at this time (days); false if the series has it, as after a restart.
 bool Output::begin_record(Series& series, double time) const {
   if (!series.file || time <= series.last + same_time) return false;
   series.last = time;
@@ -173,7 +172,7 @@ void Output::put_field(io::File& file, std::size_t record, const Field& field) {
           m_copies.push_back(std::make_shared<decltype(on_host(on_device))>(array));
         io::Block block =
             field_block(p, info.kind == Kind::columns, array, m_options.io_order == "zyx");
-        if (std::string(info.internal_units) != info.units) // none has an offset
+        if (std::string(info.internal_units) != info.units) // none of these units has an offset
           block.scale = {unit_conversion(info.internal_units, info.units, field.name)(1.0),
                          fill_value};
         file.put(field.name, record, block, first_owned(array));
@@ -186,7 +185,7 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
   m_copies.clear();
   file.put_all("time", record, std::vector<double>{calendar_days(time)});
   for (const io::Variable& v : file.schema().variables) {
-    if (v.dimensions.size() < 3) continue; // coordinates
+    if (v.dimensions.size() < 3) continue; // a coordinate
     const Field* field = find(fields, v.name);
     if (field == nullptr)
       throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run");
@@ -197,7 +196,7 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
 void Output::write_state(const std::string& path, const Clock& clock, const FieldList& fields,
                          bool diagnostics) {
   std::vector<std::string> names;
-  std::string state_names; // what a restart reads; the rest is diagnosed again
+  std::string state_names; // read by a restart; the rest is diagnosed again
   for (const VariableInfo& variable : variables()) {
     const Field* field = find(fields, variable.name);
     const bool restart = field != nullptr && field->restart;
@@ -217,7 +216,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
                                     {"ocean", m_options.ocean},
                                     {"energy", m_options.energy}}) {
     schema.attributes.emplace_back(std::string("option_") + name,
-                                   value); // "auto" of the run that continues this one
+                                   value); // replaces "auto" in a restart
   }
   const double begin = m_timers.elapsed();
   const auto file = open(path, schema, {io::FileKind::once});
@@ -232,7 +231,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   log_layout(*file);
 }
 
-/// With servers: what they have made durable by now.
+/// Logs files that were committed since the last call, by output servers too.
 void Output::tell_committed() {
   for (const std::string& path : m_writer->take_committed()) m_log.line("wrote " + path);
 }
@@ -251,8 +250,8 @@ void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
   m_last_state = stem + years;
   m_last_state_time = clock.time();
   if (m_series.file)
-    m_series.file->commit(
-        clock.steps()); // so that a run can be continued from here with its series
+    // a restart from this snapshot continues the series
+    m_series.file->commit(clock.steps());
   if (m_spatial.file) m_spatial.file->commit(clock.steps());
   write_state(m_last_state, clock, fields, false);
 }
@@ -296,8 +295,8 @@ void Output::write_failed(const Clock& clock, const FieldList& fields) {
   try {
     write_state(m_options.ssa_failed_file, clock, fields, true);
     finish_writing();
-  } catch (
-      const io::Error& error) { // why the solve failed matters more, and is still to be reported
+    // the solver's error matters more and is still to be reported
+  } catch (const io::Error& error) {
     m_log.line(std::string("-ssa_failed_file not written: ") + error.what());
   }
 }
@@ -310,8 +309,7 @@ std::string Output::finish(const Clock& clock, const Fields& fields) {
     m_files.push_back(file->path());
     log_layout(*file);
   };
-  // The series first: a run that is killed in between is continued from an older state, and its
-  // series from there.
+  // Series first: if the run is killed in between, it continues from an older snapshot.
   close("output: time series", m_series.file);
   close("output: spatial", m_spatial.file);
   if (!m_options.output.empty()) {
@@ -327,7 +325,7 @@ std::string Output::finish(const Clock& clock, const Fields& fields) {
   return m_last_state;
 }
 
-/// All that was written is durable.
+/// Returns when everything written is durable.
 void Output::finish_writing() {
   Timers::Scope scope(m_timers, "output: drain");
   const double begin = m_timers.elapsed();
@@ -341,7 +339,7 @@ void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {
   for (const Timers::Summary& timer : m_timers.summarise(m_ranks.comm())) {
     if (timer.name.rfind("output: ", 0) == 0) seconds += timer.mean;
   }
-  double longest = seconds; // between the phases: waiting for a rank that writes, making the fields
+  double longest = seconds; // between phases: waiting for writing ranks, preparing fields
   for (const io::Summary::Entry& phase : s.phases) longest -= phase.mean;
   const char* where = "waiting between its phases";
   for (std::size_t p = 0; p < io::n_phases; ++p) {
@@ -356,7 +354,7 @@ void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {
   json["budget_percent"] = m_options.io_budget;
   if (m_options.io_budget == 0.0 || percent <= m_options.io_budget) return;
   if (elapsed < 60.0 && m_options.given.count("io_budget") == 0)
-    return; // the fraction says nothing of a run of seconds
+    return; // the fraction is meaningless for a run of seconds
   char text[200];
   std::snprintf(text, sizeof text,
                 "warning: output took %.2f s of %.2f s, %.0f %% of the run (budget -io_budget %g "

@@ -1,5 +1,4 @@
-// CF-1.8 metadata of the model's files: coordinates, projection, time, and the variables of
-// variables.hpp.
+// CF-1.8 metadata of the model's files: coordinates, projection, time, and variables.hpp.
 #pragma once
 
 #include "io/schema.hpp"
@@ -12,32 +11,29 @@
 
 namespace nunatak {
 
-/// _FillValue of floating-point variables where there is no ice.
+/// _FillValue of floating-point variables in ice-free cells.
 constexpr double fill_value = -2e9;
 
-/// Days of the 365-day calendar of the files; a model year is one year of that calendar.
+/// Days of the files' 365-day calendar; a model year is one year of that calendar.
 double calendar_days(double model_seconds);
 
-/// A file of maps: dimensions time (unlimited), y, x and, if a variable needs it, z.
-/// `levels_first`: (z, y, x), not (y, x, z).
+/// A file of maps: dimensions time (unlimited), y, x, and z if needed; z first if `levels_first`.
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables,
                       const std::string& title, const std::string& history, bool levels_first);
 
-/// x, y, z, lat, lon of files made with map_schema, all of one grid.
+/// x, y, z, lat, lon of files of one grid that were made with map_schema.
 class Coordinates {
 public:
-  /// `grid` must outlive it.
+  /// `grid` must outlive this object.
   Coordinates(const Grid& grid, const Patch& patch) : m_grid(grid), m_patch(patch) {}
   void put(io::File& file);
 
 private:
   const Grid& m_grid;
   Patch m_patch;
-  std::vector<double> m_lat, m_lon; ///< of the patch; made for the first file: they take longer
-                                    ///< than a snapshot to a server
+  std::vector<double> m_lat, m_lon; ///< of the patch; computed for the first file and kept
 };
 
-/// One scalar of the time series.
 struct Scalar {
   const char* name;
   const char* units;
@@ -45,7 +41,7 @@ struct Scalar {
   double value;
 };
 
-/// A file of scalars along time, with time_bnds: each record covers the step that led to it.
+/// A file of scalars along time, with time_bnds: each record covers the step that ended there.
 io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title,
                          const std::string& history);
 

@@ -1,4 +1,4 @@
-// Error codes of PETSc as exceptions. PETSc itself neither prints nor aborts (model/session.cpp).
+// PETSc error codes as exceptions. PETSc itself neither prints nor aborts (model/session.cpp).
 #pragma once
 
 #include <petscsys.h>
@@ -19,5 +19,5 @@ inline void petsc_check(PetscErrorCode code, const char* call) {
 
 } // namespace nunatak
 
-/// Every call of PETSc goes through this.
+/// Wraps every PETSc call.
 #define NUNATAK_PETSC(call) ::nunatak::petsc_check(call, #call)

@@ -1,5 +1,4 @@
-// The parts of a step as the options of the program ask for them (kernels/step/hybrid.hpp), their
-// state and diagnostics by name, and their reports.
+// The parts of a step from the options (kernels/step/hybrid.hpp), their fields by name and reports.
 #pragma once
 
 #include "kernels/step/hybrid.hpp"
@@ -10,36 +9,35 @@
 
 namespace nunatak {
 
-/// The parameters of the SSA that the options of the program set.
+/// SSA parameters from the options.
 SsaOptions ssa_options(const Options& options);
 HybridOptions hybrid_options(const Options& options);
 
-/// What a restart file holds, each marked so: the state, and the forcing that was given.
+/// The fields of a restart file, each marked as such: the state and the given forcing.
 FieldList restart_fields(const State& state, const Forcing& forcing);
 
-/// The diagnostics of the last diagnose() of local rank 0; those of PICO if it runs. The speeds are
-/// computed into the arrays given.
+/// Diagnostics of the last diagnose() of local rank 0, with PICO's if it runs.
 class Diagnostics {
 public:
   explicit Diagnostics(const Patch& patch);
   void add_fields(const Hybrid& hybrid, FieldList& fields) const;
-  void add_residual(const Hybrid& hybrid,
-                    FieldList& fields) const; ///< of the last solve of the SSA
+  /// Residual of the last SSA solve.
+  void add_residual(const Hybrid& hybrid, FieldList& fields) const;
 
 private:
   Patch m_patch;
   Array2<double> m_speed_surface, m_speed_base, m_residual_x, m_residual_y;
 };
 
-/// What the updates of a run took, for its report.
+/// The cost of the updates of a run, for its report.
 class PhysicsReport {
 public:
-  void add(const Hybrid& hybrid, double time); ///< of the last diagnose(), at `time` (s)
+  void add(const Hybrid& hybrid, double time); ///< after diagnose() at `time` (s)
   nlohmann::json stress_balance(const Hybrid& hybrid) const;
   nlohmann::json ocean(const Hybrid& hybrid) const;
 
 private:
-  nlohmann::json m_solves = nlohmann::json::array(); // one entry per solve of the SSA
+  nlohmann::json m_solves = nlohmann::json::array(); // one entry per SSA solve
   std::int64_t m_updates = 0, m_kept = 0, m_collectives = 0;
 };
 

@@ -10,12 +10,10 @@ PolarStereographic::LatLon PolarStereographic::inverse(double x, double y) const
   const double f = inverse_flattening > 0.0 ? 1.0 / inverse_flattening : 0.0;
   const double e2 = f * (2.0 - f), e = std::sqrt(e2);
   const double phi_c = std::fabs(standard_parallel) * degree, s = std::sin(phi_c);
-  const double sign =
-      latitude_of_projection_origin > 0.0 ? 1.0 : -1.0; // the south is the north seen in a mirror
+  const double sign = latitude_of_projection_origin > 0.0 ? 1.0 : -1.0; // the south is mirrored
   const double X = x - false_easting, Y = y - false_northing, rho = std::hypot(X, Y);
 
-  // rho = a m_c t / t_c, which is a (1 + sin) ... at a standard parallel on the pole itself: eq.
-  // 21-33
+  // rho = a m_c t / t_c; for a standard parallel at the pole a (1 + sin) ...: eq. 21-33
   double t = 0.0;
   if (phi_c < pi / 2.0 - 1e-10) {
     const double t_c =

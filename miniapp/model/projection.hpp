@@ -20,7 +20,7 @@ struct PolarStereographic {
   /// Latitude and longitude of the point (x, y), in metres.
   LatLon inverse(double x, double y) const;
 
-  /// The same in well-known text (CF attribute crs_wkt).
+  /// The projection as well-known text (CF attribute crs_wkt).
   std::string wkt() const;
 };
 

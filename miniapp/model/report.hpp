@@ -1,4 +1,4 @@
-// What a run tells at its end: a table on the screen and, with -report, the same and more as JSON.
+// The final report of a run: a table on the screen and, with -report, JSON with more detail.
 #pragma once
 
 #include "miniapp/base/log.hpp"
@@ -12,22 +12,21 @@
 
 namespace nunatak {
 
-/// Now, in ISO 8601.
+/// The current time in ISO 8601.
 std::string utc_now();
 
-/// This program and every library that it runs with, name -> version.
+/// Versions of this program and its libraries: name -> version.
 nlohmann::json versions();
 
 class Report {
 public:
-  /// Throws Error naming the file if `options.report` cannot be written: at the start of the run,
-  /// not at its end.
+  /// Throws Error naming the file at once if `options.report` cannot be written.
   Report(const Options& options, const Grid& grid, MPI_Comm comm);
 
-  /// Facts of a part of the run, under a key of their own: report.add({{"ssa", ...}}).
+  /// Adds facts of a part of the run under their own key: report.add({{"ssa", ...}}).
   void add(const nlohmann::json& facts) { m_json.update(facts); }
 
-  /// Reduce the timers over ranks, print the table to the log and write the file. Collective.
+  /// Reduces the timers over ranks, prints the table to the log and writes the file. Collective.
   void finish(const Timers& timers, const Log& log);
 
 private:

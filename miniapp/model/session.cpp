@@ -19,8 +19,7 @@ namespace nunatak {
 
 namespace {
 
-/// The files that PETSc reads without being asked: .petscrc of the home folder, .petscrc and
-/// petscrc of this one; those that exist.
+/// The files that PETSc reads by default, if they exist: ~/.petscrc, .petscrc and petscrc.
 std::vector<std::string> files_of_petsc() {
   std::vector<std::string> files;
   std::error_code none;
@@ -35,7 +34,7 @@ std::vector<std::string> files_of_petsc() {
   return files;
 }
 
-/// All options of PETSc's database that have not been used.
+/// All unused options in PETSc's database.
 std::vector<FileOption> unused_options() {
   PetscInt n = 0;
   char **names = nullptr, **values = nullptr;
@@ -52,9 +51,8 @@ bool starts_with(const std::string& name, const std::vector<std::string>& prefix
                      [&](const std::string& p) { return name.compare(0, p.size(), p) == 0; });
 }
 
-/// Options that PETSc uses later: the solver's, the DMDA's, and its own that it looks at when it
-/// ends. A name that is close to one of the model's ssa_ is not left for PETSc to refuse after a
-/// solve.
+/// True for options that PETSc uses later: the solver's, the DMDA's, those read at PetscFinalize.
+/// Names similar to the model's ssa_ options are refused now, not after a solve.
 bool belongs_to_petsc(const std::string& name, const OptionTable& table) {
   if (starts_with(name, {"ssa_snes_", "ssa_ksp_", "ssa_pc_", "ssa_mat_", "ssa_mg_", "ssa_sub_",
                          "ssa_da_", "ssa_dm_", "da_", "dm_"}))
@@ -92,7 +90,7 @@ Session::Session(int argc, char** argv) : m_libraries(argc, argv), m_comm(world_
   PETSC_COMM_WORLD = m_comm;
   PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // see petsc_error.hpp
   if (PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr) != 0) MPI_Abort(m_comm, 1);
-  std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are written all the same
+  std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are still written
 }
 
 bool Session::read(OptionTable& table) {
@@ -107,10 +105,10 @@ bool Session::read(OptionTable& table) {
     for (const std::string& file : files_of_petsc())
       std::cout << "options: read " << file << ", as PETSc does" << std::endl;
   }
-  // 1. what PETSc has read: its files, PETSC_OPTIONS, the command line
+  // 1. PETSc's database: its files, PETSC_OPTIONS, the command line
   for (const FileOption& given : unused_options()) {
     if (table.knows(given.name)) {
-      PetscBool is_set = PETSC_FALSE; // asked for, to mark it as used
+      PetscBool is_set = PETSC_FALSE; // the query marks it as used
       NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set));
       set_in_table(table, given);
     } else if (!belongs_to_petsc(given.name, table)) {

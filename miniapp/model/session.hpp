@@ -1,5 +1,4 @@
-// The libraries of the model and its options: Kokkos and PETSc start with the Session and end with
-// it. MPI: Processes (world.hpp).
+// The lifetime of Kokkos and PETSc, and the options of the model. MPI: Processes (world.hpp).
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
@@ -14,8 +13,7 @@ namespace nunatak {
 
 class Session {
 public:
-  /// On the ranks that compute, after MPI: starts Kokkos, then PETSc.
-  /// PETSc gets the command line except for `-help` and `-options_file`.
+  /// Starts Kokkos, then PETSc, after MPI. PETSc does not get `-help` and `-options_file`.
   Session(int argc, char** argv);
   ~Session();
   Session(const Session&) = delete;
@@ -25,10 +23,9 @@ public:
   int rank() const { return m_rank; }
   int size() const { return m_size; }
 
-  /// Set the rows of the table by PETSC_OPTIONS, options files and the command line; the later ones
-  /// override. False if the user asked for -help: rank 0 has printed the table. Throws Error on all
-  /// ranks: a file that cannot be read, a word that belongs to no option, a value that the table
-  /// refuses, an option that neither the table nor PETSc knows. Collective.
+  /// Sets the table from PETSC_OPTIONS, options files and the command line; later ones override.
+  /// False after -help, which rank 0 prints. Throws Error on all ranks: unreadable file, argument
+  /// without option, refused value, option unknown to table and PETSc. Collective.
   bool read(OptionTable& table);
   const std::vector<std::string>& options_files() const { return m_options_files; }
 
@@ -36,15 +33,15 @@ private:
   Libraries m_libraries;
   MPI_Comm m_comm;
   int m_rank = 0, m_size = 1;
-  std::vector<char*> m_words; ///< of the command line, for PETSc
+  std::vector<char*> m_words; ///< the command line, for PETSc
   std::vector<std::string> m_options_files;
   bool m_help = false;
-  std::string m_error; ///< what is wrong with the command line
+  std::string m_error; ///< error of the command line, if any
 };
 
-/// Only after a PETSc object was set up is it known which options it uses. Throws Error for one
-/// that begins with one of `prefixes` and was not used by `user`.
+/// Throws Error for an option with one of `prefixes` that `user` has not used. Call it when the
+/// PETSc object is set up.
 void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user);
-void check_solver_options(); ///< those that begin with ssa_; call it after the first solve
+void check_solver_options(); ///< prefix ssa_; call it after the first solve
 
 } // namespace nunatak

@@ -33,7 +33,7 @@ double Summary::measure(const State& state, const Hybrid* hybrid, double wish) {
     StepSums step;
   };
   const Seen found =
-      look_over(m_ranks.patch(), state, hybrid != nullptr ? &hybrid->flow(0) : nullptr); // waits
+      look_over(m_ranks.patch(), state, hybrid != nullptr ? &hybrid->flow(0) : nullptr); // fences
   const StepSums step = hybrid != nullptr ? hybrid->step_sums()[0] : StepSums{};
   const Sums sums = sum_over_ranks<Sums>(
       m_ranks, {{found.volume, found.grounded, found.floating, found.broken, found.racing, step}});

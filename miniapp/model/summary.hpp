@@ -1,5 +1,4 @@
-// Numbers that sum up the ice sheet, the same on all ranks: for the time series, the line per step,
-// and the closure of the mass budget.
+// Global sums and maxima for time series, the line per step, and the closure of the mass budget.
 #pragma once
 
 #include "miniapp/model/clock.hpp"
@@ -17,24 +16,22 @@ class Summary {
 public:
   Summary(const Grid& grid, MpiRanks& ranks, const State& state);
 
-  /// The state at the end of a step of dt seconds, what it did, and its flow. Two reductions.
-  /// Checks the run: throws Error if thickness or temperature is no number, if ice reaches above
-  /// the highest level, or if the mass budget of the run does not close. A number that each rank
-  /// has, 0 or more, travels along (EarlyEnd): the result is the largest.
+  /// Adds a step of dt seconds. Two reductions. Throws Error if thickness or temperature is not
+  /// finite, ice reaches above the highest level, or the mass budget of the run does not close.
+  /// Returns the largest `wish` (EarlyEnd) of all ranks.
   double add(const Hybrid& hybrid, double dt, double wish = 0.0);
 
   std::vector<Scalar> scalars() const; ///< of the last step
 
   std::string line(const Clock& clock, const char* why, const SsaReport& ssa) const;
-  nlohmann::json report() const; ///< the mass budget of the run; closure: see above
+  nlohmann::json report() const; ///< mass budget of the run and its closure
 
-  /// A line for what hardly anybody can have meant: ice faster than 100 km/a; negative mass balance
-  /// and melt for which there was no ice. At the end of the run.
+  /// Logs implausible results: ice faster than 100 km/a; mass loss or melt without ice.
   void warn(const Log& log) const;
 
 private:
-  double closure() const; ///< what the budget misses, relative to its largest term
-  double measure(const State& state, const Hybrid* hybrid, double wish); ///< hybrid: after a step
+  double closure() const; ///< residual of the budget, relative to its largest term
+  double measure(const State& state, const Hybrid* hybrid, double wish);
 
   const Grid& m_grid;
   MpiRanks& m_ranks;
@@ -43,13 +40,13 @@ private:
   std::int64_t m_grounded_cells = 0, m_floating_cells = 0, m_broken_cells = 0;
   double m_thickest = 0.0; // m
   double m_fastest = 0.0;  // sliding, m s-1
-  std::int64_t m_racing_cells = 0,
-               m_racing_steps = 0; // faster than anybody believes: of this step; steps that had any
+  // above the plausible speed: cells in this step; steps with such cells
+  std::int64_t m_racing_cells = 0, m_racing_steps = 0;
   std::int64_t m_most_racing_cells = 0, m_clipped_steps = 0;
   StepSums m_last;
   double m_dt = 0.0; // of the last step, s
   MassBudget m_total;
-  FixedSum m_melted; // inside the ice, m summed over cells; not taken from it
+  FixedSum m_melted; // internal melt, m summed over cells; not removed from the ice
 };
 
 } // namespace nunatak

@@ -1,9 +1,8 @@
-// Where the time goes: named scopes, each also a PETSc log event (-log_view) and a Kokkos profiling
-// region.
+// Named timers; each scope is also a PETSc log event (-log_view) and a Kokkos profiling region.
 //
 //   { Timers::Scope scope(timers, "ssa"); ... }
 //
-// A scope fences the Kokkos execution space at its end and never waits for other ranks: a late rank
+// A scope fences the Kokkos execution space at its end and never waits for other ranks: a straggler
 // shows as a larger maximum.
 #pragma once
 
@@ -25,7 +24,7 @@ public:
     long calls = 0;
     PetscLogEvent event = 0;
   };
-  /// Seconds, over ranks.
+  /// Seconds over ranks.
   struct Summary : io::OverRanks {
     std::string name;
     long calls = 0;
@@ -48,7 +47,7 @@ public:
 
   double elapsed() const; ///< seconds since construction
 
-  /// In the order of first use; the same scopes must have been used on all ranks. Two collectives.
+  /// In order of first use; all ranks must have used the same scopes. Two collectives.
   std::vector<Summary> summarise(MPI_Comm comm) const;
 
 private:

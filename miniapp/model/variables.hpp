@@ -1,5 +1,4 @@
-// What a variable of the model is called and means in a file: the one table of output metadata
-// (variables.cpp).
+// Names, units and metadata of the model's variables in files, as one table (variables.cpp).
 #pragma once
 
 #include <string>
@@ -7,15 +6,14 @@
 
 namespace nunatak {
 
-/// Shape and type in a file: numbers of shape (y, x); the same with _FillValue where there is no
-/// ice; integers of shape (y, x), a mask or label; numbers of shape (y, x, z).
+/// Shape and type in a file. map: doubles (y, x); ice_map: with _FillValue in ice-free cells;
+/// integers: (y, x), a mask or label; columns: doubles (y, x, z).
 enum class Kind { map, ice_map, integers, columns };
 
-/// restart: every restart file holds it; diagnostic: a run computes it (but tauc and hardav where
-/// they were given).
+/// restart: in every restart file; diagnostic: computed by a run (except tauc and hardav if given).
 enum class Role { restart, diagnostic };
 
-/// Values of a mask and their meanings (CF flag_values, flag_meanings).
+/// Mask values and their meanings (CF flag_values, flag_meanings).
 struct Flags {
   std::vector<int> values;
   const char* meanings = "";
@@ -27,16 +25,14 @@ struct VariableInfo {
   Role role;
   const char* internal_units; ///< units of the model's array
   const char* units;          ///< units in the file; "" for none
-  const char* standard_name;  ///< only where CF has one, else ""
+  const char* standard_name;  ///< "" if CF has none
   const char* long_name;
   Flags flags = {};
 };
 
-/// All variables, in the order of files.
 const std::vector<VariableInfo>& variables();
 
-/// The table entry of a variable; throws Error naming the variable and the known ones if there is
-/// none.
+/// Throws Error naming the variable and the known ones if it is unknown.
 const VariableInfo& variable_info(const std::string& name);
 
 } // namespace nunatak

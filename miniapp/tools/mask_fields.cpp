@@ -13,7 +13,7 @@ namespace {
 
 using Cell = std::pair<int, int>; // row, column
 
-/// The cells of so many throws that hit the domain, each tried again at most 1000 times.
+/// Draws `throws` cells of the domain; each draw is repeated at most 1000 times.
 std::set<Cell> random_cells(std::uint64_t seed, std::uint64_t throws, const Mask& mask,
                             const Domain& domain) {
   std::set<Cell> cells;
@@ -57,10 +57,8 @@ public:
     const int gj = m_patch.global_j(j), gi = m_patch.global_i(i);
     return gj >= 0 && gj < m_patch.My && gi >= 0 && gi < m_patch.Mx;
   }
-  bool in_domain(int j, int i) const {
-    return m_inside[at(j, i)] != 0;
-  }                                                                 // false outside of the grid
-  int operator()(int j, int i) const { return m_values[at(j, i)]; } // of a cell of the grid
+  bool in_domain(int j, int i) const { return m_inside[at(j, i)] != 0; } // false outside the grid
+  int operator()(int j, int i) const { return m_values[at(j, i)]; }      // of a grid cell
 
 private:
   std::size_t at(int j, int i) const {
@@ -91,7 +89,6 @@ SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
     }
     return true;
   };
-  // a rule says which cells of the domain are seeds
   const auto seeds = [](auto is_seed) -> Rule {
     return [is_seed](const Values& v, int j, int i) {
       return !v.in_domain(j, i) ? -1 : is_seed(v, j, i) ? 1 : 0;

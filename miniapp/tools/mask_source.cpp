@@ -21,7 +21,7 @@ namespace {
 constexpr const char* formulas = "percolation:P[:SEED], serpentine, spiral, comb, checkerboard, "
                                  "shelves[:SEED[:ROUGHNESS]], empty or full";
 
-/// One of the formulas; `words` are its name and its numbers.
+/// A mask from a formula; `text` is its name and parameters.
 Mask generated(const std::string& text, int Mx, int My) {
   const std::vector<std::string> words = split(text, ':');
   const std::string &name = words[0], what = "option -mask '" + text + "'";
@@ -85,7 +85,7 @@ Mask from_picture(const std::string& path, const std::string& bytes) {
 }
 
 Mask from_file(const MaskOptions& options) {
-  std::string picture; // its bytes
+  std::string picture; // raw bytes
   World().agree([&] {
     if (!std::filesystem::is_regular_file(options.file)) {
       throw Error("option -i: expected a file, found " +

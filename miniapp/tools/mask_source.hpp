@@ -1,5 +1,4 @@
-// The mask of a tool: a formula, a picture or a NetCDF file. A mask is a function of the global
-// cell.
+// The mask of a tool, a function of the global cell: a formula, a picture or a NetCDF file.
 //
 //   -mask serpentine | spiral | comb | checkerboard | empty | full    0 or 1
 //   -mask percolation:P[:SEED]                                        0 or 1
@@ -7,10 +6,9 @@
 //   -i picture.pbm, picture.pgm                 values of the picture; its upper row is row 0
 //   -i file.nc [-variable NAME]                 (y, x) or (time, y, x), of which the last record
 //
-// Without -variable a NetCDF file gives `mask`; if it has none, the cell types that follow from
-// `thk` and `topg`: 0 ice-free land, 2 grounded, 3 floating, 4 ocean, as in the model. Neighbours:
-// kernels/cases/masks.hpp (formulas), netpbm.hpp, netcdf.hpp, mask_fields.hpp (the domain and the
-// seeds in it).
+// Default: `mask`, or else the cell types from `thk` and `topg`: 0 ice-free land, 2 grounded, 3
+// floating, 4 ocean. Neighbours: kernels/cases/masks.hpp (formulas), netpbm.hpp, netcdf.hpp,
+// mask_fields.hpp (domain and seeds).
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
@@ -27,8 +25,8 @@ struct MaskOptions {
   std::string file;     // -i
   std::string variable; // -variable
   std::string mask;     // -mask
-  int Mx = 201, My = 0; // of generated masks; My = 0: Mx
-  int refine = 1;       // each cell becomes refine x refine cells
+  int Mx = 201, My = 0; // for generated masks; My = 0: Mx
+  int refine = 1;       // subdivides cells into refine x refine
 
   void add_to(OptionTable& table);
 };
@@ -37,7 +35,7 @@ struct Mask {
   int Mx = 0, My = 0;
   std::string name; ///< "percolation:0.6:1", "antarctica.nc mask"
   std::function<int(int j, int i)> value;
-  bool cell_types = false; ///< values are cell types of an ice sheet, not 0 and 1
+  bool cell_types = false; ///< values are cell types instead of 0 and 1
 };
 
 /// Collective; every process holds all values of a file. Throws Error on all ranks.

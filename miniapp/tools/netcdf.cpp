@@ -1,4 +1,4 @@
-// Programs with NetCDF. See netcdf.hpp.
+// netcdf.hpp in programs with NetCDF.
 #include "miniapp/tools/netcdf.hpp"
 
 #include "io/reader.hpp"
@@ -19,13 +19,13 @@ namespace nunatak::tools {
 
 namespace {
 
-/// The variables of a NetCDF file that masks are made of: the last two dimensions are y and x.
+/// The variables of a NetCDF file from which masks are made: the last two dimensions are y and x.
 class Variables {
 public:
   explicit Variables(const io::Reader& file) : m_file(file) {}
   int Mx = 0, My = 0;
 
-  /// The same number of rows and columns as those before.
+  /// Requires the same number of rows and columns as previous variables.
   void require(const std::string& variable) {
     if (!m_file.has(variable)) fail(variable, "expected such a variable, found " + list());
     const auto axes = m_file.dimensions(variable);
@@ -48,7 +48,7 @@ public:
     My = static_cast<int>(rows);
   }
 
-  /// f(cell, number) for the last record, in slabs of rows: a file of any size needs little memory.
+  /// f(cell, number) for the last record, in slabs of rows to limit memory.
   template <class F> void for_each_cell(const std::string& variable, const F& f) const {
     const int step = std::max(1, (1 << 20) / Mx);
     std::size_t cell = 0;
@@ -204,8 +204,7 @@ Answer read_answer(const std::string& path, const Answer& like) {
     const std::vector<std::int64_t> values =
         file.read_block_int(field.name, start_of(p), count_of(p));
     answer.fields.push_back({field.name, field.long_name, {}});
-    for (const std::int64_t v :
-         values) { // a value beyond 32 bits is no answer: it becomes one that nothing equals
+    for (const std::int64_t v : values) { // beyond 32 bits: a value that never compares equal
       const bool fits = v > std::numeric_limits<int>::min() && v <= std::numeric_limits<int>::max();
       answer.fields.back().values.push_back(fits ? static_cast<int>(v)
                                                  : std::numeric_limits<int>::min());

@@ -12,7 +12,6 @@ namespace {
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); } // blank, tab, LF, VT, FF, CR
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Walks through the bytes of one file.
 class Scanner {
 public:
   Scanner(std::string_view bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
@@ -21,14 +20,14 @@ public:
   unsigned byte() { return static_cast<unsigned char>(m_bytes[m_at++]); }
   void skip(std::size_t n) { m_at += n; }
 
-  /// A number from `min` to `max`, after white space and comments.
+  /// Reads a number from `min` to `max`, after white space and comments.
   int number(const std::string& what, int min, int max) {
     skip_blanks();
     const std::size_t start = m_at;
     std::int64_t value = 0;
     while (left() > 0 && is_digit(m_bytes[m_at])) {
       value = std::min<std::int64_t>(10 * value + (m_bytes[m_at++] - '0'),
-                                     std::int64_t{1} << 40); // beyond any max: no overflow
+                                     std::int64_t{1} << 40); // avoids overflow; larger than any max
     }
     if (m_at == start) fail(what + ": expected a number, found " + here());
     if (value < min || value > max) {
@@ -39,7 +38,7 @@ public:
     return static_cast<int>(value);
   }
 
-  /// One 0 or 1 of a plain bitmap: they need no space between them.
+  /// Reads one 0 or 1 of a plain bitmap; no space is needed between them.
   unsigned bit(const std::string& what) {
     skip_blanks();
     if (left() == 0 || (m_bytes[m_at] != '0' && m_bytes[m_at] != '1'))
@@ -47,7 +46,7 @@ public:
     return byte() - '0';
   }
 
-  /// The one white space between the header and raw values.
+  /// Reads the single white space between the header and raw values.
   void end_of_header() {
     if (left() == 0 || !is_space(m_bytes[m_at]))
       fail("header: expected white space before the values, found " + here());
@@ -61,7 +60,7 @@ public:
     }
   }
 
-  /// Nothing but white space, and comments in plain formats.
+  /// Accepts only white space, and comments in plain formats.
   void end_of_file(bool plain) {
     if (plain) skip_blanks();
     while (left() > 0 && is_space(m_bytes[m_at])) m_at += 1;
@@ -75,7 +74,7 @@ public:
   }
 
 private:
-  /// White space, and comments from # to the end of the line.
+  /// Skips white space, and comments from # to the end of the line.
   void skip_blanks() {
     while (left() > 0 && (is_space(m_bytes[m_at]) || m_bytes[m_at] == '#')) {
       if (m_bytes[m_at] == '#') {
@@ -122,7 +121,7 @@ Picture parse_netpbm(std::string_view bytes, const std::string& file) {
   const int largest = bitmap ? 1 : in.number("largest value", 1, 65535);
   if (!plain) in.end_of_header();
 
-  // the values must be there before memory is taken for them; products of two ints fit 64 bits
+  // check that the values exist before allocating; products of two ints fit 64 bits
   const std::int64_t Mx = picture.Mx, My = picture.My, cells = Mx * My;
   const std::int64_t row_bytes = format == '4' ? (Mx + 7) / 8 : largest > 255 ? 2 * Mx : Mx;
   in.need(format == '1'   ? cells

@@ -1,5 +1,4 @@
-// Pictures as masks: portable bitmaps and graymaps (PBM, PGM; plain and raw), which any image
-// program writes.
+// Pictures as masks: portable bitmaps and graymaps (PBM, PGM; plain and raw).
 //
 //   P1            P2             P4, P5: the same header, one white space, then bytes.
 //   # comment     3 2            P4: rows of bits, padded to whole bytes.
@@ -7,8 +6,7 @@
 //   1 0 1         0 128 255      value is above 255.
 //   1 1 1         7   7   7      Values: PBM 1 is black, 0 is white; PGM 0 is black.
 //
-// Formats: the manual pages pbm(5) and pgm(5) of Netpbm. Neighbour: mask_source.hpp, which makes
-// masks of them.
+// Formats: manual pages pbm(5) and pgm(5) of Netpbm. Neighbour: mask_source.hpp (uses this).
 #pragma once
 
 #include <cstdint>
@@ -18,19 +16,18 @@
 
 namespace nunatak::tools {
 
-/// Values in raster order; the upper row of the picture is row 0. Its size is that of the header,
-/// always.
+/// Values in raster order; row 0 is the upper row of the picture. values.size() is Mx My.
 struct Picture {
   int Mx = 0, My = 0;
   std::vector<std::uint16_t> values;
 };
 
-/// Does the text start with P1, P2, P4 or P5?
+/// True if the text starts with P1, P2, P4 or P5.
 bool is_netpbm(std::string_view start);
 
-/// The picture in `bytes`. Throws Error that names `file`, what was expected and what was found: no
-/// such format, no number where one should be, a size of zero, more cells than the file can hold
-/// (nothing is allocated for them), a value above the largest one, bytes after the last value.
+/// Throws Error naming `file`, what was expected and found: unknown format, not a number, a size of
+/// zero, more cells than the file can hold (none are allocated), a value above the maximum, bytes
+/// after the last value.
 Picture parse_netpbm(std::string_view bytes, const std::string& file);
 
 } // namespace nunatak::tools

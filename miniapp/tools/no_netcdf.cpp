@@ -1,4 +1,4 @@
-// Programs without NetCDF. See netcdf.hpp.
+// netcdf.hpp in programs without NetCDF.
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/netcdf.hpp"
 

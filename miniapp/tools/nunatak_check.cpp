@@ -1,10 +1,8 @@
-// nunatak-check: computes the fields of PICO in a file of PISM from its ice, bed, basins and ocean,
-// and compares. For regression tests.
+// nunatak-check: recomputes the PICO fields in a PISM file and compares them, for regression tests.
 //
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3] [-picture differences.ppm]
 //
-// Exit status: 0 all equal, 1 something differs, 2 error. docs/tools.md has examples. Neighbours:
-// check/ (the parts), program.hpp.
+// Exit status: 0 all equal, 1 some differ, 2 error. Examples: docs/tools.md. Neighbours: check/.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -80,7 +78,6 @@ struct CheckOptions {
   }
 };
 
-/// The checks of one file.
 class Check {
 public:
   Check(const CheckOptions& options, const std::set<std::string>& set)
@@ -94,7 +91,7 @@ public:
     m_input = m_file.input(*m_ranks);
   }
 
-  /// All comparisons with the answer that has these defects. True if all fields are equal.
+  /// Compares all fields with a computation that has these defects. True if all are equal.
   bool run(PismDefects defects) {
     m_results.clear();
     m_left_out.clear();
@@ -187,7 +184,7 @@ private:
   std::vector<std::string> m_left_out, m_without_ocean;
 };
 
-/// What the defects of PISM 2.3 have to do with a file that differs.
+/// States whether the defects of PISM 2.3 explain the differences.
 std::string explanation(const CheckOptions& options, const std::set<std::string>& set) {
   const std::string then = "; with -pism_2.3 all fields are equal";
   Check other(options, set);

@@ -1,11 +1,8 @@
-// nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks, compared
-// with one another and by their costs.
+// nunatak-distance: compares distance solvers and their cost on any mask, on real or virtual ranks.
 //
 //   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4
-//   -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-labels),
-// kernels/distance/distance.hpp (the solvers).
+// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/distance/distance.hpp (solvers).
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"
@@ -25,7 +22,7 @@ struct Options : ToolOptions {
   DistanceOptions fmm;        // m, -grid_dx, -grid_dy, -fmm_unit
 };
 
-/// Without a list: all that count steps.
+/// The default is all solvers that count steps.
 std::vector<DistanceSolver> chosen_solvers(const std::string& text) {
   std::vector<DistanceSolver> solvers;
   if (text.empty()) {
@@ -55,14 +52,13 @@ void assign(const DistanceFields& to, const DistanceFields& from) {
   }
 }
 
-/// Cells of the domain on each local rank.
 std::vector<std::int64_t> domain_cells(const Ranks& ranks, const DistanceFields& fields) {
   std::vector<std::int64_t> cells;
   for (int r = 0; r < ranks.local_size(); ++r) cells.push_back(cells_of_domain(ranks, fields, r));
   return cells;
 }
 
-/// Which ranks own cells of the domain, as PICO knows it before it asks for distances.
+/// True for ranks that own cells of the domain; PICO knows them before it solves.
 std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) {
   std::vector<std::vector<std::int64_t>> owns;
   for (std::size_t r = 0; r < cells.size(); ++r) {
@@ -73,8 +69,7 @@ std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) 
   return {owns[0].begin(), owns[0].end()};
 }
 
-/// A field in words: "distance_1, steps from the seeds near:0+2: 20 seeds, largest 12, 3 cells
-/// without a way to a seed".
+/// "distance_1, steps from the seeds near:0+2: 20 seeds, largest distance 12, ..."
 std::string describe(const Answer::Field& field, const RankSet& set) {
   std::int64_t seeds = 0, lost = 0, largest = 0;
   for (const int d : field.values) {
@@ -116,7 +111,7 @@ void run(const Options& options) {
     const DistanceFields start = rules.fields(*set.ranks);
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);
-    // as PICO asks, which knows the seeds and the members; `maxima`: all ranks get the same report
+    // as in PICO, seeds and members are known; `maxima`: all ranks get the same report
     DistanceProblem problem{
         copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells)};
     problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
@@ -141,7 +136,7 @@ void run(const Options& options) {
     }
   });
 
-  // 3. what came out
+  // 3. results
   results.report(heading, {{"solver", "solver"}, {"rounds", "rounds"}},
                  {{"lagged", "lagged"}, {"work_max", "visits"}, {"imbalance", "max/mean"}});
 }

@@ -1,13 +1,11 @@
-// nunatak-io: what does it cost to write the state of a model, in this way or in that? Output only,
-// any size, no model.
+// nunatak-io: the cost of writing the state of a model with several methods. Output only, any size.
 //
-//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7 -report
-//   out.json
+//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7
 //
-// All ways take turns with a probe P, which writes as many bytes with plain pwrite(), in one run: P
-// A B, A B P, B P A, ... Each turn ends when its file is durable. docs/output.md has examples.
-// Neighbours in miniapp/tools/io/: workload.hpp (what is written), turn.hpp (one turn), host.hpp,
-// io_report.hpp (tables and JSON).
+// Methods A, B, ... alternate with a raw write baseline P (as many bytes by plain pwrite()):
+// P A B, A B P, B P A, ... A repetition ends when its file is durable. Examples: docs/output.md.
+// Neighbours in miniapp/tools/io/: workload.hpp (what is written), turn.hpp (one repetition),
+// host.hpp, io_report.hpp (tables and JSON).
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
@@ -27,11 +25,11 @@ using namespace nunatak::tools;
 
 namespace {
 
-/// A way of writing that takes its turns.
+/// A method of writing and its results.
 struct Way {
   WayResults results;
   std::unique_ptr<io::Writer> writer;
-  std::string file; ///< its name in the folder
+  std::string file; ///< file name in the folder
 };
 
 std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
@@ -46,8 +44,7 @@ std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
   return ways;
 }
 
-/// On the disk: all files that are there at a time. In memory: one record of all arrays, and half
-/// of it for what the formats copy.
+/// Disk: all files at a time. Memory: one record of all arrays, and half of it for copies.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host,
                    const Record& disk, std::uint64_t bytes, const std::vector<Way>& ways) {
   const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) {
@@ -78,16 +75,15 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
   record["scale"] = options.scale;
   record["text"] = workload.text;
   for (const WorkloadDimension& d : workload.dimensions) record["dimensions"][d.name] = d.length;
-  record["variables"] = workload.variables.size() + 1; // and time
+  record["variables"] = workload.variables.size() + 1; // includes time
   record["records"] = options.records;
   record["bytes_per_record"] = workload.bytes_per_record();
   record["fixed_bytes"] = workload.fixed_bytes();
   record["memory_per_rank"] = {{"min", -most[1]},
-                               {"max", most[0]}}; // bytes, ghosts included; 0: a rank without cells
+                               {"max", most[0]}}; // bytes with ghosts; 0: a rank without cells
   return record;
 }
 
-/// What every turn needs.
 struct TurnsOf {
   MPI_Comm comm;
   const BenchOptions& options;
@@ -96,7 +92,7 @@ struct TurnsOf {
   const Compute& compute;
   Arrays& arrays;
 
-  /// Write, read, remove. Turn 0 is the warm-up, if there are more.
+  /// Writes, reads and removes a file. The first of several repetitions is the warm-up.
   void take(Way& way, std::size_t turn, std::size_t turns) const {
     const NamedWay& named = way.results.named;
     const auto records = static_cast<std::size_t>(options.records);
@@ -140,7 +136,7 @@ struct TurnsOf {
   }
 };
 
-/// What came out: on standard output, and as JSON, which `json` begins.
+/// Prints the results and writes them as JSON, starting from `json`.
 void report(const BenchOptions& options, Record json, const std::vector<Way>& ways,
             const std::vector<double>& probe_seconds) {
   std::vector<Record> of_ways;
@@ -165,7 +161,7 @@ void report(const BenchOptions& options, Record json, const std::vector<Way>& wa
 
 void run(const BenchOptions& options, MPI_Comm comm) {
   const int rank = io::rank_in(comm), ranks = io::size_of(comm);
-  // 1. what is written, how and where; what cannot be is an error before anything is written
+  // 1. what is written, how and where; impossible requests fail before anything is written
   const Workload workload = make_workload(options.workload, options.scale, options.scale_levels,
                                           static_cast<std::size_t>(options.variables));
   std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
@@ -183,7 +179,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   Arrays arrays(workload, rank, ranks);
   const Compute compute(options.compute);
 
-  // 2. turns; each begins with another one of them, so that none has always the same neighbour
+  // 2. repetitions; the order rotates, so that no method always has the same predecessor
   Probe probe(comm, scratch.path("probe"), bytes);
   const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
   std::vector<double> probe_seconds;
@@ -203,7 +199,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
     }
   }
 
-  // 3. what came out
+  // 3. results
   Record json;
   json["tool"] = "nunatak-io";
   json["version"] = NUNATAK_VERSION;

@@ -1,9 +1,9 @@
-// nunatak-join: one file of the subfiles that -io_layout file-per-aggregator has written.
+// nunatak-join: joins the subfiles written with -io_layout file-per-aggregator into one file.
 //
 //   nunatak-join -i run.nc -o joined.nc          reads run.nc.0000, run.nc.0001, ...
 //   mpiexec -n 4 nunatak-join -i run.nc -o joined.nc -io_format netcdf4 -io_deflate 1
 //
-// Neighbours: io/layouts/join.hpp (what it does), miniapp/base/program.hpp (main of all programs).
+// Neighbour: io/layouts/join.hpp.
 #include "io/layouts/join.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"

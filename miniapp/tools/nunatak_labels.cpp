@@ -1,10 +1,8 @@
-// nunatak-labels: connected components of any mask on real or virtual ranks: their number and size,
-// and what they cost.
+// nunatak-labels: connected components of any mask and their cost, on real or virtual ranks.
 //
 //   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
 //
-// docs/tools.md has examples. Neighbours: tool.hpp (what it shares with nunatak-distance),
-// kernels/labels/labels.hpp (the labelling).
+// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/labels/labels.hpp.
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"
@@ -27,12 +25,11 @@ Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::st
   return answer;
 }
 
-/// The reference: a flood fill of the whole grid, on every process, without any of the code that is
-/// tested.
+/// The reference: an independent flood fill of the whole grid on every process.
 Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle) {
   const std::int64_t Mx = mask.Mx, cells = Mx * mask.My;
-  std::vector<int> number(
-      static_cast<std::size_t>(cells)); // -1: in the domain, without a number yet
+  // -1: in the domain, not yet numbered
+  std::vector<int> number(static_cast<std::size_t>(cells));
   const auto at = [&](std::int64_t cell) -> int& { return number[static_cast<std::size_t>(cell)]; };
   for (std::int64_t n = 0; n < cells; ++n) {
     at(n) =
@@ -67,12 +64,12 @@ Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle
   return answer_of(rectangle, std::move(mine), "a flood fill");
 }
 
-/// Owned cells of code 1; the ghosts are 0.
+/// The number of owned cells of code 1; ghosts are 0.
 std::int64_t count_ones(const Array2<Code>& codes) {
   return std::count(codes.data(), codes.data() + codes.size(), 1);
 }
 
-/// All components together. Each is counted by the rank that has its first cell.
+/// All components. The rank that owns its first cell counts a component.
 struct Census {
   std::int64_t components, cells = 0, at_edge = 0;
   Component largest;
@@ -81,7 +78,7 @@ struct Census {
       : components(labels.numbered), largest(labels.largest()) {
     for (std::size_t r = 0; r < labels.fragments.size(); ++r) {
       const Patch p = set.ranks->patch(static_cast<int>(r));
-      std::set<std::int64_t> seen; // fragments of a patch may be joined outside of it
+      std::set<std::int64_t> seen; // fragments of a patch may join outside it
       for (const Component& c : labels.fragments[r]) {
         if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx)))
           continue;
@@ -110,12 +107,12 @@ struct Census {
 
 void run(const ToolOptions& options) {
   options.check();
-  // 1. the problem: one mask, all components of which are numbered
+  // 1. the mask; all components are numbered
   const Mask mask = read_mask(options.mask);
   const Domain domain(options.domain, mask);
   LabelMask wanted;
   wanted.contains = [](Code code) { return code == 1; };
-  wanted.flags = [](Code) { return std::int64_t{2}; }; // every component has it
+  wanted.flags = [](Code) { return std::int64_t{2}; }; // set for every component
   wanted.numbered = 2;
 
   // 2. on all sets of ranks
@@ -156,7 +153,7 @@ void run(const ToolOptions& options) {
                                   "the labels on " + set.name()));
   });
 
-  // 3. what came out
+  // 3. results
   results.report(heading, {}, {{"domain_imbalance", "max/mean cells"}});
 }
 

@@ -1,12 +1,10 @@
-// nunatak-step: hybrid steps of the synthetic continent, without PETSc, files or output: on
-// thousands of virtual ranks in one process, or on the processes of mpiexec. Per part of a step:
-// what is sent, how long it would take on a modelled machine, and how long it took here. The fields
-// must have the same bits on all sets of ranks: status 1 if not.
+// nunatak-step: hybrid steps of the synthetic continent without PETSc or files, on thousands of
+// virtual ranks in one process or on real ones: traffic, modelled time and wall time per part of a
+// step. Exit status 1 if the fields are not bitwise the same on all sets of ranks.
 //
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
 //
-// docs/step-scaling.md says what it found. Neighbours: kernels/step/hybrid.hpp (the step), tool.hpp
-// (sets of ranks).
+// Results: docs/step-scaling.md. Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
@@ -37,14 +35,14 @@ struct Options {
   RankOptions ranks;
   std::string ocean = "auto", cut = "equal", json;
 
-  Options() { ssa.till_q = 0.75; } // as nunatak has it
+  Options() { ssa.till_q = 0.75; } // as in nunatak
 
   int points() const { return synthetic::marine_points(dx); }
 };
 
-/// What a part costs in visits of a cell (Ranks::work; 3 ns): per cell, per cell with ice, and per
-/// level of such a cell. From times on one core, Antarctica at 8 km, 31 levels
-/// (docs/performance.md). The SSA reports its own work; a part without a row costs nothing.
+/// The cost of a part in cell visits (Ranks::work; 3 ns): per cell, per icy cell, per level of an
+/// icy cell. Measured on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA
+/// reports its own work; a part without a row costs nothing.
 struct Cost {
   const char* part;
   double cell, icy_cell, level;
@@ -57,14 +55,14 @@ constexpr Cost costs[] = {{"ocean", 4, 0, 0},
                           {"energy", 0, 0, 3},
                           {"mass transport", 4, 0, 0}};
 
-/// Counts what each part sends, and reads the clocks of virtual ranks.
+/// Counts the traffic of each part and reads the clocks of virtual ranks.
 class Counter final : public StepWatch {
 public:
   struct Part {
     Traffic traffic;
     double modelled = 0.0, work = 0.0, wall = 0.0; // s
 
-    /// Adds the numbers of another part `times` times.
+    /// Adds another part `times` times.
     void add(const Part& other, int times = 1) {
       traffic.exchanges += times * other.traffic.exchanges;
       traffic.messages += times * other.traffic.messages;
@@ -88,7 +86,7 @@ public:
   }
   void end() override {
     Kokkos::fence();
-    Part after = now(); // before the clocks get the work
+    Part after = now(); // before the work is added to the clocks
     for (std::size_t n = 0; n < m_cells.size(); ++n) {
       const double visits =
           m_cost.cell * static_cast<double>(m_cells[n]) +
@@ -104,7 +102,7 @@ public:
     if (found == m_parts.end()) found = m_parts.insert(found, {m_part, Part()});
     found->second.add(after);
   }
-  /// In the order of their first call.
+  /// In order of first call.
   const std::vector<std::pair<std::string, Part>>& parts() const { return m_parts; }
 
 private:
@@ -125,12 +123,12 @@ private:
   std::vector<std::int64_t> m_cells, m_icy;
   int m_levels;
   std::string m_part;
-  Cost m_cost{}; ///< of m_part
+  Cost m_cost{}; ///< cost of m_part
   Part m_before;
   std::vector<std::pair<std::string, Part>> m_parts;
 };
 
-/// The steps on one set of ranks: a record per part, and one of all. Returns the fingerprint.
+/// Runs the steps on one set of ranks: a record per part, and a total. Returns the fingerprint.
 std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
                   std::vector<Record>& records) {
   Ranks& ranks = *set.ranks;
@@ -153,7 +151,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
     hybrid.advance(hybrid.stable_step().dt);
     const StepPart sums(counter, "mass transport");
     Kokkos::fence("sums of a step");
-    sum_over_ranks(ranks, hybrid.step_sums()); // as the model adds them up: counted
+    sum_over_ranks(ranks, hybrid.step_sums()); // counts the reduction of the model
   }
   const Spread ice = spread_of(set, sheet.icy_cells);
   const std::string solver = hybrid.stress_balance().sliding()->describe();
@@ -190,8 +188,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
       World().sum(static_cast<std::int64_t>(synthetic::fingerprint(ranks, hybrid))));
 }
 
-/// The cut that was asked for: patches of equal size, or of about the same number of cells with ice
-/// along each axis.
+/// The chosen decomposition: equal patches, or balanced numbers of icy cells along each axis.
 Decomposition cut(const Options& o, const Decomposition& d) {
   if (o.cut == "equal") return d;
   const synthetic::Continent continent(static_cast<std::uint64_t>(o.seed));

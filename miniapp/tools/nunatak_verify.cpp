@@ -1,11 +1,9 @@
-// nunatak-verify: compares files with manifest.jsonl in their folder, which says what was written.
+// nunatak-verify: compares files with the checksums in manifest.jsonl of their folder.
 //
-//   nunatak-verify                              all files of this folder
-//   mpiexec -n 4 nunatak-verify /scratch/run result.nc      of that folder, and one file, or the
-//   subfiles of one
+//   nunatak-verify                                       all files of this folder
+//   mpiexec -n 4 nunatak-verify /scratch/run result.nc   that folder, and one file or its subfiles
 //
-// Neighbours: io/durable/verify.hpp (what it does), io/durable/manifest.hpp (what the lines mean),
-// miniapp/base/program.hpp.
+// Neighbours: io/durable/verify.hpp, io/durable/manifest.hpp (what the lines mean).
 #include "io/durable/manifest.hpp"
 #include "io/durable/verify.hpp"
 #include "miniapp/base/error.hpp"
@@ -25,7 +23,7 @@ using namespace nunatak::tools;
 
 namespace {
 
-/// What is asked for by one word of the command line: a folder, or one name in it.
+/// Verifies one argument: a folder, or one file.
 io::Verification verify(const std::string& word) {
   std::error_code none;
   const bool is_folder = World().max(std::int64_t{World().rank() == 0 &&
@@ -39,7 +37,7 @@ io::Verification verify(const std::string& word) {
   return result;
 }
 
-/// The list of complaints may not take the place of a file that is verified.
+/// The report must not overwrite a file that is verified.
 void require_other_file(const std::string& json) {
   const std::string manifest = io::manifest_of(json);
   const std::string name = std::filesystem::path(json).filename().string();
@@ -61,7 +59,7 @@ void run(const std::vector<std::string>& words, const std::string& json) {
     io::Verification one;
     try {
       one = verify(word);
-    } catch (const Error& error) { // of all ranks: a complaint like others
+    } catch (const Error& error) { // thrown on all ranks: reported like other complaints
       one.complaints.emplace_back(error.what());
     }
     all.files += one.files;

@@ -23,7 +23,7 @@ std::string cell_text(const nlohmann::ordered_json& value, double scale) {
   return s.str();
 }
 
-/// Commas, quotes and line ends stand in quotes.
+/// Quotes texts with commas, quotes or line ends.
 std::string csv_text(const nlohmann::ordered_json& value) {
   if (value.is_null()) return "";
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
@@ -44,7 +44,7 @@ template <class F> std::string csv_line(const Record& record, const F& text) {
 
 void print_table(std::ostream& out, const std::vector<Record>& records,
                  const std::vector<Column>& columns) {
-  std::vector<std::vector<std::string>> texts; // by column; the first is the title
+  std::vector<std::vector<std::string>> texts; // per column; the first is the title
   for (const Column& column : columns) {
     std::vector<std::string> text{column.title};
     bool any = false;

@@ -1,6 +1,5 @@
-// The synthetic continent as state and forcing on any ranks, for programs that take steps without
-// files (nunatak-step, bench_kernels), and a fingerprint of the fields of a run. Filled and
-// read on the host.
+// The synthetic continent as state and forcing on any ranks, for steps without files (nunatak-step,
+// bench_kernels), and a fingerprint of the fields. Filled and read on the host.
 #pragma once
 
 #include "kernels/cases/continent.hpp"
@@ -15,7 +14,7 @@
 
 namespace nunatak::synthetic {
 
-/// Points along x (and y) of a grid of the continent with cells of dx metres.
+/// Points along x (and y) of the continent with cells of dx metres.
 inline int marine_points(double dx) {
   return static_cast<int>(std::lround(2.0 * marine_half_width / dx)) + 1;
 }
@@ -26,7 +25,7 @@ struct Sheet {
   std::vector<std::int64_t> cells, icy_cells; ///< per local rank
 };
 
-/// Ghosts are valid. The base slides nowhere yet.
+/// State with valid ghosts; the sliding velocity is 0.
 inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint64_t seed) {
   Sheet sheet;
   const Continent continent(seed);
@@ -69,8 +68,7 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
   return sheet;
 }
 
-/// A number that depends on every bit of the owned cells of a field and on where they are, whatever
-/// the decomposition.
+/// A hash of every bit of the owned cells and their positions, independent of the decomposition.
 template <class A> std::uint64_t fingerprint(const Patch& p, const A& field) {
   const auto a = on_host(field);
   const std::size_t width = a.extent(2);
@@ -87,7 +85,7 @@ template <class A> std::uint64_t fingerprint(const Patch& p, const A& field) {
   return sum;
 }
 
-/// Of the local ranks: those of all processes are added.
+/// Sum over local ranks; add the values of all processes.
 inline std::uint64_t fingerprint(const Ranks& ranks, const Hybrid& hybrid) {
   Kokkos::fence();
   std::uint64_t sum = 0;

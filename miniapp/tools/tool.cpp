@@ -15,7 +15,7 @@ namespace nunatak::tools {
 
 namespace {
 
-/// Positions in a patch are numbered by ints.
+/// Positions in a patch are ints.
 void require_small_patches(const Decomposition& d) {
   for (int rank = 0; rank < d.size(); ++rank) {
     const Patch p = d.patch(rank);
@@ -30,8 +30,8 @@ std::vector<std::int64_t> numbers_of(const Traffic& t) {
   return {t.messages, t.bytes, t.exchanges, t.collectives, t.lagged, t.collective_bytes, t.work};
 }
 
-/// Where two answers first differ: the smallest cell in raster order, the first field in it, both
-/// values. The same on all ranks. Both have the same rectangle and the same fields. Collective.
+/// The first difference of two answers in raster order, then field order, with both values.
+/// Rectangle and fields must be the same. The same result on all ranks. Collective.
 std::optional<std::string> first_difference(const Answer& expected, const Answer& found) {
   const Patch& p = expected.rectangle;
   const auto fields = static_cast<std::int64_t>(expected.fields.size());
@@ -150,7 +150,7 @@ void for_each_rank_set(const RankOptions& options, int Mx, int My,
     RankSet set{World().ranks(cut(d)), nullptr};
     return f(set);
   }
-  std::vector<Decomposition> cuts; // all of them, before the first run
+  std::vector<Decomposition> cuts; // validated before the first run
   for (const std::string& word : split(options.virtual_ranks, ','))
     cuts.push_back(decomposition_of(word, Mx, My));
   for (const Decomposition& d : cuts) require_small_patches(d);

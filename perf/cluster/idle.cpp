@@ -1,8 +1,7 @@
-// Preloaded into MPI programs on the emulated cluster: a rank that waits sleeps.
-//
-// With mpi_yield_when_idle=1 Open MPI calls sched_yield() while it waits. Here that sleeps: 20 us,
-// then longer, up to 640 us while nothing happens between two calls, so that dozens of waiting
-// ranks leave a few cores to those that compute. The price: a message is seen up to 0.6 ms late.
+// Preloaded into MPI programs on the emulated cluster: waiting ranks sleep. With
+// mpi_yield_when_idle=1 Open MPI calls sched_yield() while it waits. This one sleeps 20 us, up to
+// 640 us while nothing happens between calls, so that dozens of waiting ranks leave a few cores to
+// the others. A message is noticed up to 0.6 ms late.
 #include <cstdint>
 #include <ctime>
 #include <sys/prctl.h>

@@ -1,8 +1,5 @@
-// Preloaded into Slurm's daemons on an emulated cluster of an ordinary user: its user namespace has
-// no groups to drop.
-//
-// Linux refuses setgroups() there, and Slurm ends. Here the calls say that all is well and do
-// nothing.
+// Preloaded into the Slurm daemons of an unprivileged user's emulated cluster. In its user
+// namespace Linux refuses setgroups(), on which Slurm exits; these calls do nothing and succeed.
 #include <grp.h>
 #include <sys/types.h>
 

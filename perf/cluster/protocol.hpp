@@ -1,6 +1,6 @@
-// What the client of the emulated parallel file system (striped_fs.cpp) and its storage servers
-// (storage_server.cpp) say to each other: requests and replies of this size, in order, over TCP.
-// After a request to write come its bytes, after a reply to a read.
+// The protocol of the emulated parallel file system (striped_fs.cpp, storage_server.cpp): requests
+// and replies of this size, in order, over TCP. Data follow a write request, or the reply to a
+// read.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ struct Reply {
 constexpr int port = 7000;
 constexpr std::size_t buffer_size = 1 << 20;
 
-/// False if the other side is gone.
+/// Returns false if the peer has closed the connection.
 inline bool send_all(int fd, const void* data, std::size_t size) {
   const char* at = static_cast<const char*>(data);
   while (size > 0) {

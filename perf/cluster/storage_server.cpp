@@ -1,8 +1,8 @@
-// A storage server of the emulated parallel file system. It keeps no data: it takes the bytes from
-// the network, or sends as many, and answers when its disk would have done it.
+// A storage server of the emulated parallel file system. It stores nothing: it receives or sends
+// the bytes and replies when its disk would have finished.
 //
-//   storage_server RATE SEEK_MS      bytes per second of the disk (0: the network is the limit),
-//   milliseconds lost at every jump
+//   storage_server RATE SEEK_MS      RATE: bytes per second of the disk (0: the network limits)
+//                                    SEEK_MS: milliseconds lost at every seek
 #include "protocol.hpp"
 
 #include <algorithm>
@@ -36,12 +36,12 @@ void sleep_until(double when) {
   }
 }
 
-/// One disk, which serves one request after the other; a second queue for metadata.
+/// One disk that serves requests in sequence; metadata have a queue of their own.
 class Disk {
 public:
   Disk(double rate, double seek) : m_rate(rate), m_seek(seek) {}
 
-  /// When this request is done.
+  /// The completion time of this request.
   double done(const Request& request) {
     constexpr double metadata_time = 1e-4;
     const std::lock_guard lock(m_mutex);
@@ -62,7 +62,7 @@ private:
   std::uint64_t m_file = 0, m_position = 0;
 };
 
-/// Take or send `size` bytes that mean nothing.
+/// Receives or sends `size` meaningless bytes.
 template <class Move>
 bool move_bytes(std::size_t size, std::vector<char>& buffer, const Move& move) {
   for (; size > 0; size -= std::min(size, buffer.size())) {

@@ -1,16 +1,13 @@
 // The client of an emulated striped parallel file system, on every node (FUSE 3).
 //
-//   striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...       stripe, dirty in bytes; servers by
-//   address
+//   striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...   (STRIPE, DIRTY in bytes)
 //
-// The *content* is a folder that all nodes of the emulated cluster share: names, sizes, data and
-// locks are the kernel's, and so coherent. The *time* is that of a striped file system: every write
-// and read moves as many bytes to or from the storage servers that hold those stripes, and waits
-// for them; every metadata call asks server 0; fsync asks all. Stripe s of file f lies on server (f
-// + s) mod n. Nothing is cached that is read. A write may return before its bytes have reached the
-// servers, as long as at most DIRTY bytes of this node are on their way (0: it waits for them);
-// fsync waits for all. So do the clients of Lustre; unlike there other nodes see such bytes at
-// once.
+// The content is a folder shared by all nodes: names, sizes, data and locks are the kernel's, and
+// so coherent. The time is that of a striped file system: a write or read moves as many bytes to or
+// from the storage servers of its stripes and waits for them; metadata calls ask server 0; fsync
+// asks all. Stripe s of file f is on server (f + s) mod n. There is no read cache. A write may
+// return while up to DIRTY bytes of this node are in flight (0: none); fsync waits for all. Lustre
+// does the same, but does not show such bytes to other nodes at once.
 #define FUSE_USE_VERSION 31
 #include "striped_servers.hpp"
 
@@ -40,7 +37,7 @@ std::uint64_t number_of(int fd) {
   return ::fstat(fd, &status) == 0 ? status.st_ino : 0;
 }
 
-/// Threads and connections begin here: FUSE has become a daemon.
+/// Starts threads and connections, after FUSE has become a daemon.
 void* start(fuse_conn_info* connection, fuse_config* config) {
   config->direct_io = 1;
   config->use_ino = 1;
@@ -78,7 +75,7 @@ int write_content(const char*, const char* data, std::size_t size, off_t at, fus
   return static_cast<int>(n);
 }
 
-/// Locks of open file descriptions of the shared content: all nodes see them.
+/// Open file description locks on the shared content, visible to all nodes.
 int lock_content(const char*, fuse_file_info* file, int command, struct flock* lock) {
   lock->l_pid = 0;
   while (true) {
@@ -109,8 +106,8 @@ void set_name_operations(fuse_operations& o) {
     file_system.metadata();
     const int got = file != nullptr ? ::fstat(fd_of(file), status)
                                     : ::lstat(file_system.path(path).c_str(), status);
-    status->st_blksize = static_cast<blksize_t>(
-        file_system.stripe); // libraries size their buffers by it, as on Lustre
+    // libraries take it as their buffer size, as on Lustre
+    status->st_blksize = static_cast<blksize_t>(file_system.stripe);
     return result(got);
   };
   o.access = [](const char* path, int mode) {

@@ -1,5 +1,5 @@
-// The storage servers as one node of the emulated cluster sees them: connections, stripes, and
-// bytes on their way. Used by striped_fs.cpp, which says what they stand for.
+// The storage servers as seen by a node of the emulated cluster. Used by striped_fs.cpp (see
+// there).
 #pragma once
 
 #include "protocol.hpp"
@@ -21,8 +21,7 @@
 
 namespace cluster {
 
-/// Waits until all requests that were made for it are answered, or until so few of their bytes are
-/// left that there is room.
+/// Waits until all expected requests are answered, or until few enough bytes are in flight.
 class Answers {
 public:
   void expect(std::uint64_t bytes) {
@@ -32,7 +31,7 @@ public:
   void arrived(std::uint64_t bytes) {
     const std::lock_guard lock(m_mutex);
     m_expected -= 1, m_bytes -= bytes;
-    m_change.notify_all(); // with the lock: who waits may end its life
+    m_change.notify_all(); // under the lock: a woken waiter may destroy this object
   }
   void wait() {
     std::unique_lock lock(m_mutex);
@@ -50,8 +49,7 @@ private:
   std::uint64_t m_bytes = 0;
 };
 
-/// The connection to one storage server: a thread that sends requests, one that takes the replies,
-/// in order.
+/// The connection to one storage server: one thread sends requests, one receives replies, in order.
 class Server {
 public:
   explicit Server(const std::string& address) : m_fd(::socket(AF_INET, SOCK_STREAM, 0)) {
@@ -93,7 +91,7 @@ private:
       m_changed.wait(lock, [this] { return !m_to_send.empty(); });
       const Job job = m_to_send.front();
       m_to_send.pop_front();
-      m_sent.push_back(job); // before it is sent: the reply may come at once
+      m_sent.push_back(job); // before sending: the reply may come at once
       lock.unlock();
       require(send_all(m_fd, &job.request, sizeof job.request));
       if (job.request.operation != Operation::write) continue;
@@ -118,7 +116,7 @@ private:
   }
 
   static void require(bool connected) {
-    if (!connected) std::_Exit(1); // the server is gone: so is the file system of this node
+    if (!connected) std::_Exit(1); // without a server this node has no file system
   }
 
   int m_fd;
@@ -130,7 +128,7 @@ private:
 struct FileSystem {
   std::string content;
   std::uint64_t stripe = 1 << 20, most_dirty = 0;
-  mutable Answers dirty; ///< written, and on its way
+  mutable Answers dirty; ///< written and in flight
   std::vector<std::string> addresses;
   std::vector<std::unique_ptr<Server>> servers;
 

@@ -1,14 +1,14 @@
 // A network switch in user space, with a latency and a rate per port towards the host.
 //
-//   switch LATENCY_US PORTS READY      PORTS: a line per port, "number mac rate" (rate as tc writes
-//   it: 50mbit); READY: a file that
-//                                      appears when the TAP devices tap1, tap2, ... exist
+//   switch LATENCY_US PORTS READY      PORTS: a file with a line per port, "number mac rate"
+//                                      (rate as for tc: 50mbit); READY: a file that appears when
+//                                      the TAP devices tap1, tap2, ... exist
 //
 // A frame that is read at time t leaves port j at
 //   free_j = max(t + latency, free_j) + bits / rate_j
-// in virtual time: if this thread is late once, what follows is not. The sender's rate is a tbf
-// queue on the host's side, so that packets wait where TCP sees them. One thread, which sleeps
-// while nothing moves.
+// in virtual time, so that a late wake-up does not delay later frames. The sender's rate is a tbf
+// queue on the host's side, so that packets wait where TCP sees them. One thread; sleeps while
+// idle.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -37,8 +37,8 @@ using Nanoseconds = std::int64_t;
 using Mac = std::array<unsigned char, 6>;
 
 constexpr std::size_t longest_frame = 9216, longest_queue = 8192;
-constexpr int overhead = 24;        // bytes on the wire beside the frame: preamble, check sum, gap
-constexpr Nanoseconds early = 5000; // a timer is not exact
+constexpr int overhead = 24;        // bytes per frame on the wire: preamble, checksum, gap
+constexpr Nanoseconds early = 5000; // timers are not exact
 
 Nanoseconds now() {
   timespec t{};
@@ -146,13 +146,13 @@ private:
 
   static void enqueue(Port& port, const std::shared_ptr<const std::vector<unsigned char>>& data,
                       Nanoseconds arrival) {
-    if (port.queue.size() >= longest_queue) return; // dropped, as a switch would
+    if (port.queue.size() >= longest_queue) return; // dropped, as by a real switch
     const double bytes = static_cast<double>(data->size() + overhead);
     port.free = std::max(arrival, port.free) + static_cast<Nanoseconds>(bytes * port.ns_per_byte);
     port.queue.push_back({port.free, data});
   }
 
-  /// Hand over what is due; when the next is, or -1.
+  /// Delivers frames that are due; returns the time of the next one, or -1.
   Nanoseconds deliver() {
     Nanoseconds next = -1;
     const Nanoseconds t = now();
@@ -160,7 +160,7 @@ private:
       while (!port.queue.empty() && port.queue.front().due <= t + early) {
         const auto& data = *port.queue.front().data;
         if (::write(port.fd, data.data(), data.size()) < 0 && errno == EAGAIN)
-          break; // the host is behind: once more
+          break; // the host is behind: retry
         port.queue.pop_front();
       }
       if (port.queue.empty()) continue;

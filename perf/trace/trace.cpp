@@ -1,33 +1,32 @@
-// libnunatak_trace.so: every open, read, write, seek, sync, truncate and close that a program and
-// its libraries make on NetCDF files, as a CSV for perf/plot_trace.py. Preloaded, as IPM and
-// Darshan are; the program needs MPI, and knows nothing of it:
+// libnunatak_trace.so: every open, read, write, seek, sync, truncate and close of a program and its
+// libraries on NetCDF files, as a CSV for perf/plot_trace.py. Preloaded, like IPM and Darshan; the
+// program needs MPI and no changes:
 //
 //   mpiexec -n 4 env LD_PRELOAD=libnunatak_trace.so NUNATAK_TRACE=t.csv nunatak -o ex.nc
 //
 //   NUNATAK_TRACE         the CSV (t.csv); rank 0 writes it in MPI_Finalize, from all ranks
-//   NUNATAK_TRACE_FILES   a part of the paths of the files to be traced (NAME.nc, NAME.nc.tmp, ...)
+//   NUNATAK_TRACE_FILES   trace only files whose path contains this (NAME.nc, NAME.nc.tmp, ...)
 //
 //   rank,operation,file,offset,bytes,start,end
 //   0,write,ex.nc.tmp,8192,4096,0.001234567,0.001250000
 //
 //   operation   offset (byte of the file)             bytes
 //   open        0                                     0
-//   read        where it began                        read
-//   write       where it began                        written
-//   seek        where it led to                       0
+//   read        where it began                        number read
+//   write       where it began                        number written
+//   seek        the new position                      0
 //   sync        0, or that of sync_file_range         0          fsync, fdatasync, sync_file_range
 //   truncate    the new length                        0          also an open with O_TRUNC
 //   close       0                                     0
 //
 // bytes is -1 if the call failed. Times are seconds since a barrier in MPI_Init. copy_file_range is
-// a read of one file and a write of the other. A name with a comma or a quote stands in quotes.
+// a read of one file and a write of the other. A name with a comma or a quote is quoted.
 //
-// The dynamic linker finds the functions below before those of the C library, also on behalf of
-// PnetCDF, HDF5 and the MPI-IO components that MPI loads later; dlsym(RTLD_NEXT) is the function
-// that they would have called. Not seen: fread() and fwrite() between fopen() and fclose(), which
-// no library here calls for data; memory maps; aio_* and io_uring. A run that ends without
-// MPI_Finalize (MPI_Abort, a signal) leaves no trace.
-#undef _FORTIFY_SOURCE // its headers define some of these functions themselves
+// The dynamic linker finds the functions below before those of the C library, also for PnetCDF,
+// HDF5 and the MPI-IO components that MPI loads later; dlsym(RTLD_NEXT) finds the originals. Not
+// traced: fread() and fwrite(), which no library here uses for data; memory maps; aio_* and
+// io_uring. A run that ends without MPI_Finalize (MPI_Abort, a signal) leaves no trace.
+#undef _FORTIFY_SOURCE // its headers define some of these functions
 #include <mpi.h>
 
 #include <algorithm>
@@ -50,7 +49,7 @@
 namespace {
 
 constexpr int most_descriptors = 1 << 16;    // descriptors above are not traced
-constexpr std::size_t most_events = 1 << 22; // 48 bytes each; what comes later is counted, not kept
+constexpr std::size_t most_events = 1 << 22; // 48 bytes each; later events are only counted
 
 struct Event {
   const char* operation;
@@ -59,7 +58,7 @@ struct Event {
   int file;
 };
 
-/// Made when first used and never destroyed: libraries close files after main() has ended.
+/// Created at first use and never destroyed: libraries close files after main() has ended.
 struct State {
   std::mutex mutex;
   std::vector<std::string> names;
@@ -86,8 +85,7 @@ const char* setting(const char* name, const char* otherwise) {
   return text != nullptr && text[0] != '\0' ? text : otherwise;
 }
 
-/// By default: names that end in .nc, also before what is added to them (.tmp, .0001), but for the
-/// lock, which holds no data.
+/// By default: names that end in .nc, possibly followed by .tmp or .0001, except the lock.
 bool is_traced(const char* path) {
   static const char* const part = setting("NUNATAK_TRACE_FILES", "");
   if (part[0] != '\0') return std::strstr(path, part) != nullptr;
@@ -128,8 +126,7 @@ void record(const char* operation, int file, std::int64_t offset, std::int64_t b
   errno = error;
 }
 
-/// The next definition of a function, looked up at its first call, which may come before any
-/// constructor of this library.
+/// The next definition of a function, looked up at its first call, perhaps before any constructor.
 template <class F> struct Next {
   const char* name;
   std::atomic<F*> found{nullptr};
@@ -146,8 +143,7 @@ template <class F> struct Next {
 
 Next<off_t(int, off_t, int)> next_lseek{"lseek"};
 
-/// Make a call on a descriptor. `offset` is asked for after it, with its result; `moves`: the
-/// result is a number of bytes.
+/// Make a call on a descriptor. `offset` of its result; `moves`: the result is a number of bytes.
 template <class Call, class Offset>
 auto traced(const char* operation, int fd, bool moves, const Call& call, const Offset& offset) {
   const int file = file_of(fd);
@@ -184,7 +180,7 @@ auto traced_open(const char* path, bool empties, const Call& call, const Descrip
   const auto result = call();
   const double end = now();
   const int error = errno, fd = descriptor(result);
-  set_file_of(fd, file); // also if it is not traced: the descriptor may be an old one
+  set_file_of(fd, file); // also if not traced: the number may have been in use
   if (file >= 0) record("open", file, 0, fd < 0 ? -1 : 0, start, end);
   if (file >= 0 && fd >= 0 && empties) record("truncate", file, 0, 0, end, end);
   errno = error;
@@ -198,8 +194,7 @@ template <class Call> FILE* traced_stream(const char* path, const char* mode, co
                      [](FILE* stream) { return stream == nullptr ? -1 : fileno(stream); });
 }
 
-/// The descriptor is forgotten before it is closed: another thread may be given the same number at
-/// once.
+/// The descriptor is forgotten before it is closed: another thread may get its number at once.
 template <class Call> int traced_close(int fd, const Call& call) {
   const int file = set_file_of(fd, -1);
   const double start = now();
@@ -208,13 +203,12 @@ template <class Call> int traced_close(int fd, const Call& call) {
   return result;
 }
 
-/// The permissions of a file to be created are the argument after the flags, if the flags ask for
-/// them.
+/// The mode of a file to be created is the argument after the flags, if these require it.
 mode_t mode_after(int flags, va_list rest) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
 }
 
-// --- What was recorded leaves through rank 0 ---
+// --- Rank 0 writes the events of all ranks ---
 
 std::string quoted(const std::string& name) {
   if (name.find_first_of(",\"\n\r") == std::string::npos) return name;
@@ -282,8 +276,8 @@ void write_csv() {
 
 } // namespace
 
-// Defines a function of the C library: `traced_call` makes the call, `call`, and records it. _64
-// defines the name that ends in 64, too. The parameters are named as in the manual.
+// Defines a C library function: `traced_call` makes the call, `call`, and records it. _64 also
+// defines the name ending in 64. The parameters are named as in the manual.
 #define NUNATAK_TRACED(result, name, parameters, arguments, qualifier, traced_call)                \
   result name parameters qualifier {                                                               \
     static Next<result parameters> next{#name};                                                    \
@@ -331,7 +325,7 @@ NUNATAK_TRACED_64(ssize_t, preadv, (int fd, const iovec* parts, int n, off_t off
 NUNATAK_TRACED_64(ssize_t, pwritev, (int fd, const iovec* parts, int n, off_t offset),
                   (fd, parts, n, offset), , traced_at("write", fd, true, offset, call))
 
-/// The kernel moves the bytes; both offsets have moved on afterwards.
+/// The kernel moves the bytes; both offsets have advanced afterwards.
 ssize_t copy_file_range(int in, off64_t* in_offset, int out, off64_t* out_offset, size_t n,
                         unsigned int flags) {
   static Next<ssize_t(int, off64_t*, int, off64_t*, size_t, unsigned int)> next{"copy_file_range"};

@@ -10,8 +10,8 @@ namespace nunatak {
 
 namespace {
 
-/// A local Vec in the memory of a field with its ghosts, `dof` numbers a cell. Nothing is copied;
-/// the field must outlive it.
+/// A local Vec on the memory of a field with ghosts, `dof` values per cell. The field must outlive
+/// it.
 class BorrowedVec {
 public:
   BorrowedVec(Dmda& grid, int dof, double* data) {
@@ -32,8 +32,8 @@ private:
 
 DmdaRanks::DmdaRanks(MPI_Comm comm, Dmda& grid)
     : MpiRanks(comm, grid.decomposition()), m_grid(grid) {
-  const auto field =
-      make_array<double>("field", patch()); // PETSc makes the scatter when it is first used
+  // PETSc creates the scatter on its first use
+  const auto field = make_array<double>("field", patch());
   const BorrowedVec vec(grid, 1, field.data());
   NUNATAK_PETSC(DMLocalToLocalBegin(grid.dm(), vec, INSERT_VALUES, vec));
   NUNATAK_PETSC(DMLocalToLocalEnd(grid.dm(), vec, INSERT_VALUES, vec));

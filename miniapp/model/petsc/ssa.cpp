@@ -1,5 +1,4 @@
-// See ssa.hpp. SNES drives; its callbacks hand it the residual and the matrix of
-// kernels/ssa/loops.hpp.
+// See ssa.hpp. SNES iterates; its callbacks return residual and matrix from kernels/ssa/loops.hpp.
 #include "miniapp/model/petsc/ssa.hpp"
 
 #include "kernels/ssa/assembly.hpp"
@@ -9,7 +8,7 @@
 
 #include <petscsnes.h>
 #if PETSC_VERSION_LT(3, 21, 0)
-#define SNESLineSearchShellSetApply SNESLineSearchShellSetUserFunc // its name until then
+#define SNESLineSearchShellSetApply SNESLineSearchShellSetUserFunc // its name in earlier versions
 #endif
 
 #include <cmath>
@@ -22,7 +21,7 @@ namespace nunatak {
 
 namespace {
 
-/// The value of the option -ssa_<name>; "" if it is not given.
+/// The value of the option -ssa_<name>; "" if absent.
 std::string given(const char* name) {
   char value[64] = "";
   PetscBool found = PETSC_FALSE;
@@ -30,13 +29,13 @@ std::string given(const char* name) {
   return found == PETSC_TRUE ? value : "";
 }
 
-/// Where the two numbers of unknown n begin in the array of a global Vec.
+/// Position of the pair of unknown n in the array of a global Vec.
 std::ptrdiff_t place(const SsaPatch& p, int n) {
   const auto [j, i] = p.cell(n);
   return 2 * (static_cast<std::ptrdiff_t>(j - 1) * p.patch.xm + i - 1);
 }
 
-/// f(n, pair) reads the numbers of each unknown of a Vec.
+/// f(n, pair) reads the pair of each unknown of a Vec.
 template <class F> PetscErrorCode read_pairs(const SsaPatch& p, Vec vec, const F& f) {
   const PetscScalar* values = nullptr;
   PetscCall(VecGetArrayRead(vec, &values));
@@ -45,7 +44,7 @@ template <class F> PetscErrorCode read_pairs(const SsaPatch& p, Vec vec, const F
   return 0;
 }
 
-/// f(n, pair) sets the numbers of each unknown of a Vec; those of other cells are 0.
+/// f(n, pair) sets the pair of each unknown of a Vec; other cells become 0.
 template <class F> PetscErrorCode write_pairs(const SsaPatch& p, Vec vec, const F& f) {
   PetscScalar* values = nullptr;
   PetscCall(VecZeroEntries(vec));
@@ -55,7 +54,7 @@ template <class F> PetscErrorCode write_pairs(const SsaPatch& p, Vec vec, const 
   return 0;
 }
 
-/// `to` = `from`, pairs of another type or of the same one.
+/// Copies a pair, with conversion of type.
 template <class From, class To> void copy_pair(const From* from, To* to) {
   to[0] = from[0];
   to[1] = from[1];
@@ -93,25 +92,25 @@ private:
   double m_dx, m_dy;
   SsaOptions m_options;
   SsaAssembly m_assembly;
-  std::string m_pc_type = given("-pc_type"); // "": our multigrid
+  std::string m_pc_type = given("-pc_type"); // "": the multigrid of kernels/
   std::unique_ptr<Dmda> m_own_grid;
   DM m_dm = nullptr;
 
-  // for one set of unknowns
+  // per set of unknowns
   SNES m_snes = nullptr;
   Mat m_matrix = nullptr;
   Vec m_x = nullptr, m_r = nullptr;
   Rows<double> m_rows;
-  Kokkos::View<double*, Mem> m_list; // a residual: pairs per unknown
+  Kokkos::View<double*, Mem> m_list; // residual: a pair per unknown
   std::unique_ptr<Multigrid<double>> m_multigrid;
 
-  // of one solve
+  // per solve
   Array2<double> m_u, m_v;
   ssa::Linearisation m_next = ssa::Linearisation::picard;
   SsaReport m_report;
 };
 
-/// PETSc's multigrid halves the number of intervals from level to level. Throws Error if it cannot.
+/// PETSc's multigrid halves the number of intervals per level. Throws Error if it cannot.
 void require_levels(int levels, const Decomposition& d) {
   const int ratio = 1 << (levels - 1);
   const auto check = [&](const char* axis, int points, bool periodic) {
@@ -144,7 +143,7 @@ SsaSnes::SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& option
         ranks.comm(), DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
     grid = m_own_grid.get();
   }
-  NUNATAK_PETSC(DMClone(grid->dm(2), &m_dm)); // SNES keeps its functions in it
+  NUNATAK_PETSC(DMClone(grid->dm(2), &m_dm)); // SNES attaches its callbacks to it
 }
 
 SsaSnes::~SsaSnes() {
@@ -160,7 +159,7 @@ void SsaSnes::destroy() {
   m_multigrid.reset();
 }
 
-// A linear problem needs one step if its system is solved well enough.
+// One step solves a linear problem if the linear tolerance is tight enough.
 void SsaSnes::create() {
   destroy();
   const Patch p = m_ranks.patch();
@@ -195,7 +194,7 @@ void SsaSnes::create() {
   NUNATAK_PETSC(SNESSetFromOptions(m_snes));
 }
 
-// Ours, or that of -ssa_pc_type with defaults that the user may override.
+// The multigrid of kernels/, or that of -ssa_pc_type with defaults that the user may override.
 void SsaSnes::choose_preconditioner(PC pc) {
   if (m_pc_type.empty()) {
     m_multigrid = std::make_unique<Multigrid<double>>(
@@ -232,7 +231,7 @@ void SsaSnes::choose_preconditioner(PC pc) {
   }
 }
 
-// The absolute one follows the load, unless the user has set it; the others are those of create().
+// The absolute tolerance follows the load, unless the user has set it; create() sets the others.
 void SsaSnes::set_tolerance() {
   if (!given("-snes_atol").empty()) return;
   PetscReal relative = 0.0, step = 0.0;
@@ -242,7 +241,6 @@ void SsaSnes::set_tolerance() {
                                   steps, evaluations));
 }
 
-// (u, v) with ghosts.
 void SsaSnes::set_velocity(Vec x) {
   Kokkos::fence("ssa: before the velocity is set");
   NUNATAK_PETSC(read_pairs(patch(), x, [this](int n, const double* pair) {
@@ -303,7 +301,7 @@ void SsaSnes::assemble(Mat matrix) const {
   NUNATAK_PETSC(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
 }
 
-// The rule of kernels/ssa/solver.hpp for the length of a step.
+// The line search of kernels/ssa/solver.hpp.
 PetscErrorCode SsaSnes::slope_search(SNESLineSearch search, void* self) {
   auto& s = *static_cast<SsaSnes*>(self);
   Vec x = nullptr, f = nullptr, y = nullptr, w = nullptr, g = nullptr;
@@ -327,7 +325,7 @@ PetscErrorCode SsaSnes::slope_search(SNESLineSearch search, void* self) {
   PetscCall(VecCopy(g, f));
   PetscCall(SNESLineSearchSetLambda(search, t));
   PetscCall(SNESGetTolerances(snes, nullptr, nullptr, &step_tolerance, nullptr, nullptr));
-  if (step_tolerance > 0.0) PetscCall(VecNorm(x, NORM_2, &xnorm)); // else it is not used
+  if (step_tolerance > 0.0) PetscCall(VecNorm(x, NORM_2, &xnorm)); // unused otherwise
   PetscCall(VecNorm(f, NORM_2, &fnorm));
   PetscCall(SNESLineSearchSetNorms(search, xnorm, fnorm, std::sqrt(of_y[1])));
   return 0;
@@ -415,10 +413,10 @@ void SsaSnes::iterate(double start) {
   NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
   m_next = speed == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
   NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
-  NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // SNESSolve does not compute it again
+  NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // SNESSolve will not recompute it
   NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
   if (m_report.load_norm == 0.0)
-    m_report.load_norm = m_report.initial_residual; // driven by fixed values alone
+    m_report.load_norm = m_report.initial_residual; // driven by prescribed velocities only
   set_tolerance();
   m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
 
@@ -470,7 +468,7 @@ std::string SsaSnes::describe() const {
   return text.str();
 }
 
-/// True if an option of PETSc's is given for the SSA.
+/// True if a PETSc option is given for the SSA.
 bool asks_for_petsc() {
   char* all = nullptr;
   NUNATAK_PETSC(PetscOptionsGetAll(nullptr, &all));

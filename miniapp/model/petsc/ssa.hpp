@@ -1,15 +1,14 @@
-// The solver of the SSA that the options ask for: our own (kernels/ssa/newton.hpp), or PETSc's SNES
-// and KSP around the same residual and matrix. The method of both is described in
-// kernels/ssa/solver.hpp.
+// The SSA solver chosen by the options: our own (kernels/ssa/newton.hpp), or PETSc's SNES and KSP
+// with the same residual and matrix. kernels/ssa/solver.hpp describes the method of both.
 //
-//   -ssa_solver auto    own, unless an option of PETSc's is given for it
+//   -ssa_solver auto    own, unless a PETSc option is given for it
 //               own     conjugate gradients with one reduction per iteration
 //               petsc   PETSc's options have the prefix ssa_: -ssa_ksp_type, -ssa_pc_type, ...
 //
-// PETSc's way is that of its manual: two numbers in every cell of the grid's DMDA, whether ice
-// moves there or not, and the matrix of DMCreateMatrix: 18 nonzeros a row, those of
-// kernels/multigrid/nine_point.hpp in cells that are unknowns; the identity in the others, where
-// every vector of the iteration is 0. So every preconditioner of PETSc works on it:
+// The PETSc solver has two values in every cell of the grid's DMDA, with or without moving ice, and
+// the matrix of DMCreateMatrix: 18 nonzeros per row, from kernels/multigrid/nine_point.hpp in cells
+// that are unknowns; identity rows in the others, where all vectors of the iteration are 0. So
+// every PETSc preconditioner applies:
 //
 //   (none)       multigrid of kernels/multigrid/multigrid.hpp, in double precision
 //   mg           PETSc's geometric multigrid on the DMDA; by default Galerkin operators and SOR
@@ -30,9 +29,9 @@
 
 namespace nunatak {
 
-/// `solver`: auto, own or petsc, as above. `ranks` must outlive the solver, and so must `grid`, the
-/// DMDA of the model, which PETSc's way needs; nullptr: one with the cells and patches of `ranks`
-/// is made. dx, dy in m. Collective. Throws Error if options contradict each other.
+/// `solver`: auto, own or petsc, as above. `ranks` and `grid` must outlive the solver. `grid`: the
+/// DMDA for petsc; nullptr: one is made like `ranks`. dx, dy in m. Collective. Throws Error if
+/// options contradict each other.
 std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy,
                                            const SsaOptions& options,
                                            const std::string& solver = "auto",

@@ -13,14 +13,13 @@ namespace nunatak::tools {
 
 namespace {
 
-/// A number, or "none".
 Record number(double value) {
   if (!std::isfinite(value)) return "none";
   if (value == std::rint(value) && std::fabs(value) < 1e15) return static_cast<std::int64_t>(value);
   return value;
 }
 
-/// `where`: cells of value 0 are not compared; empty: all are. Tolerance 0: the same numbers.
+/// Cells where `where` is 0 are skipped (empty: none). Tolerance 0 requires equal numbers.
 FieldDifference compare(const std::string& name, int Mx, const GridValues& expected,
                         const GridValues& found, const GridValues& where, double tolerance,
                         double small, GridValues& marks) {
@@ -42,23 +41,22 @@ FieldDifference compare(const std::string& name, int Mx, const GridValues& expec
   return result;
 }
 
-/// `ours` with the numbers of `theirs`: the pairs that share most cells are matched first; a shelf
-/// without partner gets a number that `theirs` has not. The partitions are equal if the results
-/// are.
+/// `ours` renumbered like `theirs`: pairs with most common cells match first; others get a new
+/// number. The partitions are equal if the result equals `theirs`.
 GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs) {
   using Pair = std::pair<std::int64_t, std::int64_t>;
-  std::map<Pair, std::int64_t> cells; // that each pair of numbers shares
+  std::map<Pair, std::int64_t> cells; // common cells of each pair of numbers
   std::int64_t unused = 1;
-  for (std::size_t n = 0; n < ours.size(); ++n) { // whole numbers, or NaN, which is no shelf
+  for (std::size_t n = 0; n < ours.size(); ++n) { // whole numbers, or NaN: no shelf
     const double t = theirs[n];
     const Pair pair{std::llround(ours[n]), std::fabs(t) < 1e15 ? std::llround(t) : 0};
     cells[pair] += 1;
     unused = std::max(unused, pair.second + 1);
   }
-  std::vector<std::pair<std::int64_t, Pair>> order; // the largest pairs first
+  std::vector<std::pair<std::int64_t, Pair>> order; // largest pairs first
   for (const auto& [pair, count] : cells) order.emplace_back(-count, pair);
   std::sort(order.begin(), order.end());
-  std::map<std::int64_t, std::int64_t> number{{0, 0}}, taken{{0, 0}}; // no shelf is no shelf
+  std::map<std::int64_t, std::int64_t> number{{0, 0}}, taken{{0, 0}}; // 0, no shelf, maps to itself
   for (const auto& [count, pair] : order) {
     if (number.count(pair.first) > 0 || taken.count(pair.second) > 0) continue;
     number[pair.first] = pair.second;
@@ -76,8 +74,8 @@ GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs) {
 } // namespace
 
 const std::vector<PicoField>& pico_fields() {
-  // the melt is gamma / (nu lambda) times a difference of two temperatures near 271 K: small values
-  // are as far off as its mean
+  // small values of the melt, gamma / (nu lambda) times a difference of two temperatures near 271
+  // K, have the absolute error of its mean
   using F = PicoFields;
   static const std::vector<PicoField> all = {
       {"pico_ice_rise_mask", "", 1.0, 0.0, &F::ice_rise_mask},

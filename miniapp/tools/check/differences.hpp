@@ -1,6 +1,5 @@
-// The fields of PICO under the names of PISM, and where two of them differ: how many cells, the
-// first of them, by how much at most, a picture. Neighbours: pico_answer.hpp (makes the fields),
-// nunatak_check.cpp (reports).
+// PICO fields under PISM's names, and their differences in numbers and as a picture. Neighbours:
+// pico_answer.hpp (the fields), nunatak_check.cpp (reports).
 #pragma once
 
 #include "miniapp/tools/check/pico_answer.hpp"
@@ -10,43 +9,41 @@ namespace nunatak::tools {
 
 template <class T> using PicoMap = Array2<T> PicoFields::*;
 
-/// A field to compare.
 struct PicoField {
-  const char *name, *unit; ///< unit "": a mask, every cell of which is compared exactly
-  double scale, small;     ///< of values here to those in `unit`; a magnitude that counts as none
-  PicoMap<int> mask = nullptr;     ///< one of these;
-  PicoMap<double> water = nullptr; ///< in shelves and lakes only
+  const char *name, *unit;         ///< unit "": a mask, compared exactly in every cell
+  double scale, small;             ///< factor to `unit`; a negligible magnitude
+  PicoMap<int> mask = nullptr;     ///< either this, or
+  PicoMap<double> water = nullptr; ///< this, compared in shelves and lakes only
   bool is_water() const { return water != nullptr; }
 };
-/// All that a file may have, except `mask`.
+/// All fields that a file may have, except `mask`.
 const std::vector<PicoField>& pico_fields();
 
-/// One field, on all ranks alike.
+/// The differences of one field, the same on all ranks.
 struct FieldDifference {
   std::string name;
   std::int64_t compared = 0, different = 0; ///< cells
   double largest = 0.0;                     ///< |found - expected|; NaN if a value is missing
-  int j = 0,
-      i = 0; ///< of the first that differs, in raster order; with what is expected and found there
+  /// The first cell that differs, in raster order, and its values.
+  int j = 0, i = 0;
   double expected = 0.0, found = 0.0;
 
-  /// A line of the table: with x and y in m.
+  /// A table row, with x and y in m.
   Record record(const PicoFile& file) const;
 };
 
-/// A field of the file with that of an answer. Masks exactly; shelves as partitions, whose numbers
-/// are one labelling of many; water in shelves and lakes, where |found - expected| <= tolerance
-/// (|found| + small). Cells that differ are set to 1 in `marks`. Collective.
+/// Compares masks exactly; shelves as partitions, independent of numbering; water in shelves and
+/// lakes, where |found - expected| <= tolerance (|found| + small). Marks cells that differ.
+/// Collective.
 FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoField& field,
                               const std::vector<PicoFields>& answer, double tolerance,
                               GridValues& marks);
-/// The file's cell types with those by flotation. Collective.
+/// Compares the file's cell types with those by flotation. Collective.
 FieldDifference compare_types(Ranks& ranks, const PicoFile& file,
                               const std::vector<PicoInput>& input, GridValues& marks);
 
-/// Netpbm picture (PPM): cell types in grey (ice and bare land light, shelves darker, ocean black),
-/// marks in red; north, where y is largest, up. Written by rank 0. Collective; an empty path is
-/// fine.
+/// Writes a Netpbm picture (PPM): cell types in grey (ice and bare land light, shelves darker,
+/// ocean black), marks in red; the largest y is up. Rank 0 writes; "" writes nothing. Collective.
 void write_picture(const std::string& path, Ranks& ranks, const std::vector<PicoInput>& input,
                    const GridValues& marks, bool y_ascends);
 

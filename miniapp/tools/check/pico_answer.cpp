@@ -9,13 +9,12 @@ namespace nunatak::tools {
 
 namespace {
 
-/// entry[l] of each provisional label; component[n] of each segment is its provisional label, or
-/// -1.
+/// component[n]: provisional label of segment n, or -1. Returns entry[l] of each label.
 std::vector<int> provisional_labels(const Patch& p, const Segments& segments, const LabelMask& mask,
                                     LargeList<int>& component) {
   std::vector<int> entry;
-  std::vector<int> above(static_cast<std::size_t>(p.xm) + 2, -1),
-      here; // labels of the cells of two rows
+  // labels of the cells of two rows
+  std::vector<int> above(static_cast<std::size_t>(p.xm) + 2, -1), here;
   for (int j = 1; j <= p.ym; ++j, above = here) {
     here.assign(above.size(), -1);
     for (int n = segments.row[j], end, i0, i1 = 1; n < segments.row[j + 1]; n = end) {
@@ -25,14 +24,14 @@ std::vector<int> provisional_labels(const Patch& p, const Segments& segments, co
         component[n] = -1;
         continue;
       }
-      while (end < segments.row[j + 1] && inside(end)) ++end; // the segments n..end are a run
+      while (end < segments.row[j + 1] && inside(end)) ++end; // segments n..end are one run
       i1 = segments.end(end - 1);
       int label = -1;
       for (int i = i0; i < i1; ++i) {
         if (above[i] < 0 || above[i] == label) continue;
         if (label >= 0)
           entry[std::max(label, above[i])] =
-              std::min(label, above[i]); // what it said before is lost
+              std::min(label, above[i]); // the previous entry is lost
         label = above[i];
       }
       if (label < 0) {
@@ -51,7 +50,7 @@ void label_as_pism_2_3(const Patch& p, const Segments& segments, const LabelMask
                        LargeList<int>& component, LargeList<Component>& fragments) {
   component.resize(segments.list.size());
   std::vector<int> entry = provisional_labels(p, segments, mask, component);
-  for (int& e : entry) e = entry[e]; // entries are smaller than their labels: that one is final
+  for (int& e : entry) e = entry[e]; // entries are smaller than their labels, so this is final
   std::vector<int> number(entry.size(), -1);
   fragments.clear();
   for (int j = 1; j <= p.ym; ++j) {
@@ -76,7 +75,7 @@ void label_as_pism_2_3(const Patch& p, const Segments& segments, const LabelMask
 void saturate_distances(Ranks& ranks, const PicoOptions& options, pico::Shelves& shelves,
                         std::vector<PicoFields>& out) {
   const int most = 2 * std::max(ranks.decomposition().Mx, ranks.decomposition().My) + 1;
-  std::vector<std::vector<std::int64_t>> largest; // distance to the grounding line, of each shelf
+  std::vector<std::vector<std::int64_t>> largest; // per shelf, to the grounding line
   for (std::size_t r = 0; r < out.size(); ++r) {
     int *d_gl = out[r].distance_gl.data(), *d_cf = out[r].distance_cf.data();
     for (const int c : out[r].written_domain) {
@@ -121,8 +120,7 @@ std::vector<double> smallest_of_shelves(const GridValues& shelf_mask, int shelve
   return smallest;
 }
 
-/// Makes each shelf a basin of its own, whose sea is the shelf itself, with the water that the file
-/// has in box 0.
+/// Makes each shelf a basin of its own, with the water that the file has in box 0.
 void take_box0(Ranks& ranks, const PicoFile& file, pico::Shelves& shelves,
                const std::vector<PicoFields>& out, std::vector<PicoInput>& input) {
   const GridValues mask =
@@ -157,7 +155,7 @@ PicoAnswer compute_pico(Ranks& ranks, const PicoFile& file, const PicoOptions& o
                         PismDefects defects) {
   PicoAnswer answer;
   for (int r = 0; r < ranks.local_size(); ++r) answer.fields.emplace_back(ranks.patch(r));
-  PicoOptions by_segments = options; // what follows changes its answer in place
+  PicoOptions by_segments = options; // needed below, where its result is changed in place
   by_segments.by_loops = false;
   pico::ShelfGeometry geometry(ranks, file.dx, file.dy, by_segments,
                                defects.labels ? label_as_pism_2_3 : LabelPatch());

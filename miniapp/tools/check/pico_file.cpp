@@ -18,7 +18,7 @@ std::string place(const io::Reader& file, const std::string& variable) {
   return "file '" + file.path() + "', variable '" + variable + "'";
 }
 
-/// A coordinate with equal steps, m.
+/// Reads an equally spaced coordinate, m.
 std::vector<double> coordinate(const io::Reader& file, const std::string& name) {
   if (!file.has(name))
     throw Error("file '" + file.path() + "': expected a variable '" + name + "' (m), found none");
@@ -47,7 +47,7 @@ Array2<T> array_of(const std::string& name, const Patch& p, const GridValues& va
   return a;
 }
 
-/// Values that must be there, and whole numbers that an int can hold if `whole`.
+/// Throws Error for missing values, or values that are not ints if `whole`.
 void require_numbers(const std::string& what, const GridValues& values, bool whole) {
   for (const double v : values) {
     if (std::isfinite(v) && (!whole || (v == std::rint(v) && std::fabs(v) < 1e9))) continue;

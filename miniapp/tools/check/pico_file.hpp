@@ -1,7 +1,6 @@
-// A file of PISM (or nunatak) with fields of PICO: its grid, what PICO reads, its parameters, what
-// PICO has found. Variables are (y, x) or (time, y, x), of which the last record is read, in any
-// units that convert; every rank reads all of them. Neighbours: pico_answer.hpp (computes the
-// fields anew), differences.hpp (compares them).
+// A file of PISM (or nunatak) with PICO fields: grid, input, parameters and results. Variables are
+// (y, x) or (time, y, x), of which the last record is read, in any convertible units, by every
+// rank. Neighbours: pico_answer.hpp (recomputes the fields), differences.hpp.
 #pragma once
 
 #include "io/reader.hpp"
@@ -15,38 +14,35 @@
 
 namespace nunatak::tools {
 
-/// Numbers of all cells of the grid in raster order, on every rank.
+/// Values of all grid cells in raster order, on every rank.
 using GridValues = std::vector<double>;
 
-/// Where the water in front of the shelves comes from.
+/// The source of the water in front of the shelves.
 enum class OceanSource { none, fields, box0 };
 
 class PicoFile {
 public:
-  /// `forcing`: another file on the same grid, whose basins, theta_ocean and salinity_ocean come
-  /// first; "": none. Collective, as all functions that read. Throws Error that names
-  /// file and variable.
+  /// `forcing`: another file on this grid, whose basins, theta_ocean and salinity_ocean take
+  /// precedence. All functions that read are collective and throw Error naming file and variable.
   explicit PicoFile(const std::string& path, const std::string& forcing = "");
 
-  std::vector<double> x, y; ///< of cells, m
+  std::vector<double> x, y; ///< cell coordinates, m
   double dx = 0.0, dy = 0.0;
 
   const std::string& path() const { return m_file.path(); }
   bool has(const std::string& variable) const { return m_file.has(variable); }
 
-  /// Values in `unit` ("": as they are); NaN where the file says that there are none. Error, which
-  /// says what `variable` is needed for, if it is not there or is on another grid.
+  /// Values in `unit` ("": unconverted), NaN where missing. Throws Error, with the purpose, if
+  /// `variable` is missing or on another grid.
   GridValues read(const std::string& variable, const std::string& unit,
                   const std::string& needed_for) const;
 
-  /// What PICO reads: thk, topg, mask (if there is none, by flotation), basins with ghosts, the
-  /// ocean (zeros if `ocean_source` is not `fields`).
+  /// PICO's input: thk, topg, mask (or by flotation), basins with ghosts, ocean (or zeros).
   std::vector<PicoInput> input(Ranks& ranks) const;
   OceanSource ocean_source() const;
 
-  /// Parameters of PISM that the file has: in pism_overrides, else in pism_config, else as
-  /// attributes of the file. Those in `kept` (names as below, without -) stay as they are. Returns
-  /// a line about each: value and where it comes from.
+  /// Sets parameters, except `kept`, from pism_overrides, pism_config or file attributes, in this
+  /// order. Returns a line about each: value and origin.
   std::vector<std::string> parameters(PicoOptions& options,
                                       const std::set<std::string>& kept) const;
 

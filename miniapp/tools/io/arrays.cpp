@@ -11,12 +11,12 @@ namespace {
 
 constexpr double land = -1.0; // the _FillValue of schema_of()
 
-/// A number that encodes variable, record and place.
+/// Encodes variable, record and position.
 std::uint64_t label_of(std::size_t v, std::size_t record, std::uint64_t place) {
   return (record & 0x3ff) << 43 | (v & 0x3ff) << 33 | (place & 0x1ffffffff);
 }
 
-/// Mixed so that every bit of the label changes the highest bits.
+/// Every bit of the label affects the highest bits.
 std::uint64_t hash(std::uint64_t label) {
   label = (label + 1) * 0x9e3779b97f4a7c15u; // 2^64 over the golden ratio
   label ^= label >> 32;
@@ -35,8 +35,7 @@ template <class T> T pattern(std::size_t v, std::size_t record, std::uint64_t pl
   }
 }
 
-/// f(place, offset) for every element of a box, offset = sum of index times stride; dimensions in
-/// memory order.
+/// f(place, offset) for every element of a box; offset = sum of index times stride, memory order.
 template <class F>
 void for_each_element(const std::vector<std::size_t>& shape, const Box& box,
                       const std::vector<std::ptrdiff_t>& stride, const F& f) {
@@ -87,7 +86,7 @@ Arrays::Arrays(const Workload& workload, int rank, int ranks) : m_workload(workl
   }
 }
 
-/// Contiguous in memory order, with a ring of ghosts around it along cut dimensions.
+/// Contiguous in memory order, with a ring of ghosts along the decomposed dimensions.
 Arrays::Array Arrays::make_array(const WorkloadVariable& variable, const Box& box) const {
   Array array{box, std::vector<std::ptrdiff_t>(box.count.size()), 0, {}};
   std::size_t next = 1;

@@ -1,13 +1,11 @@
-// The arrays of a workload as one rank holds them, and what they hold.
-//
-// Every value says where it belongs, so that what is read back can be checked without a second
-// copy. With `place` the position in the model's whole array, counted in memory order:
+// The arrays of a workload on one rank. Every value encodes its position, so that data read back is
+// checked without a copy. With `place` the index in the model's whole array, in memory order:
 //
 //   doubles   2^43 record + 2^33 variable + place    (modulo 2^10, 2^10, 2^33: below 2^53, exact)
 //   floats    24 bits of a hash of that number       (exact)
 //   integers  31 or 7 bits of the hash
 //
-// Neighbours: workload.hpp (shapes, who has what), turn.hpp (writes and reads).
+// Neighbours: workload.hpp (shapes and ownership), turn.hpp (writes and reads).
 #pragma once
 
 #include "io/writer.hpp"
@@ -21,29 +19,27 @@ namespace nunatak::tools {
 
 class Arrays {
 public:
-  /// `workload` must outlive it. Holds one record of all variables, with ghosts.
+  /// Holds one record of all variables, with ghosts. `workload` must outlive this object.
   Arrays(const Workload& workload, int rank, int ranks);
 
   const Workload& workload() const { return m_workload; }
-  /// Of this rank's arrays.
+  /// The memory of this rank's arrays.
   std::size_t bytes() const;
 
-  /// Fill all arrays with those of a record, unless they hold it; those without records once.
+  /// Fills all arrays with a record, unless they hold it; arrays without records are filled once.
   void fill(std::size_t record);
 
-  /// Put all arrays of a record, and before record 0 the coordinates and what else has no records.
+  /// Writes all arrays of a record; before record 0 also coordinates and arrays without records.
   void put(io::File& file, std::size_t record, const std::string& order) const;
 
-  /// Of variable v: start and count for io::Reader, in the order of the file, for each box; with
-  /// the record, if it has them.
+  /// For io::Reader: start and count of each box of variable v, in file order, and the record.
   struct FileBox {
     std::vector<std::size_t> start, count;
   };
   std::vector<FileBox> file_boxes(std::size_t v, std::size_t record,
                                   const std::string& order) const;
 
-  /// Compare what was read of box b of variable v, in the order of the file (NaN for fill values).
-  /// The first wrong value in words.
+  /// Compares values read for box b of variable v (file order, NaN for fill); the first wrong one.
   std::optional<std::string> first_difference(std::size_t v, std::size_t b, std::size_t record,
                                               const std::string& order,
                                               const std::vector<double>& found) const;
@@ -53,8 +49,8 @@ public:
 private:
   struct Array {
     Box box;                            ///< owned
-    std::vector<std::ptrdiff_t> stride; ///< of each dimension, in elements
-    std::ptrdiff_t first = 0;           ///< the first owned element
+    std::vector<std::ptrdiff_t> stride; ///< per dimension, in elements
+    std::ptrdiff_t first = 0;           ///< first owned element
     std::vector<std::byte> data;
   };
 
@@ -62,8 +58,8 @@ private:
   std::vector<double> coordinates(const WorkloadVariable& variable) const;
 
   const Workload& m_workload;
-  std::vector<std::vector<Array>> m_arrays; ///< by variable and box; coordinates have none
-  std::optional<std::size_t> m_record;      ///< the one in memory
+  std::vector<std::vector<Array>> m_arrays; ///< by variable and box; none for coordinates
+  std::optional<std::size_t> m_record;      ///< the record in memory
 };
 
 } // namespace nunatak::tools

@@ -9,8 +9,8 @@ namespace nunatak::tools {
 
 namespace {
 
-/// Commas also stand within hints and chunks: a word that begins with name=value goes on with the
-/// way before it.
+/// Hints and chunks contain commas: an item that begins with name=value continues the previous
+/// method.
 std::vector<std::string> list_of_ways(const std::string& text) {
   std::vector<std::string> ways;
   for (const std::string& word : split(text, ',')) {

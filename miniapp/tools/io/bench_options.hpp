@@ -1,4 +1,4 @@
-// The options of nunatak-io, and the ways of writing that they name. Used by nunatak_io.cpp.
+// The options of nunatak-io, and the output methods that they name.
 #pragma once
 
 #include "io/options.hpp"
@@ -10,9 +10,9 @@
 
 namespace nunatak::tools {
 
-/// A way of writing as it was given: "netcdf4/zslab/order=zyx".
+/// An output method as given: "netcdf4/zslab/order=zyx".
 struct NamedWay {
-  std::string text, order; ///< order of the dimensions in the file
+  std::string text, order; ///< dimension order in the file
   io::Options options;
 };
 
@@ -26,12 +26,11 @@ struct BenchOptions {
 
   void add_to(OptionTable& table);
 
-  /// -ways, a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx": each way begins with its format (a
-  /// word without "=" up to its first
-  /// "/"). Without -ways one, of -io_<knob>. `usual_order`: where neither way nor -io_order says
-  /// one. Error for what is unknown.
+  /// -ways: a list "pnetcdf,netcdf4/chunk=y=8,x=8/order=zyx" of methods that begin with a format
+  /// (no "=", up to the first "/"); without it one, from -io_<knob>. `usual_order`: default of
+  /// -io_order. Throws Error for unknown names.
   std::vector<NamedWay> named_ways(const std::string& usual_order) const;
-  /// -read; empty: no. Error for an unknown word.
+  /// Parses -read; empty: no reading. Throws Error for unknown names.
   std::vector<io::ReadBy> reads() const;
 };
 

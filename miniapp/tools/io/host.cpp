@@ -29,8 +29,7 @@ constexpr std::uint64_t call_bytes = 2 << 20;
   throw Error("file '" + path + "': expected " + call + " to work, found: " + std::strerror(errno));
 }
 
-/// Of this node, in bytes, as Linux estimates it: free, or can be freed. The largest number where
-/// that is not known.
+/// Available memory of this node in bytes, as Linux estimates it; the maximum value if unknown.
 std::uint64_t available_memory() {
   std::ifstream in("/proc/meminfo");
   std::string name, unit;
@@ -76,7 +75,7 @@ Record file_system_facts(MPI_Comm comm, const std::string& folder) {
     std::int64_t type = 0;
     std::uint64_t free = 0;
   } found_there;
-  io::on_rank_0(comm, [&] { // another node may not know the folder yet
+  io::on_rank_0(comm, [&] { // other nodes may not see the folder yet
     struct statfs type {};
     struct statvfs space {};
     if (statfs(folder.c_str(), &type) != 0 || statvfs(folder.c_str(), &space) != 0)
@@ -86,7 +85,7 @@ Record file_system_facts(MPI_Comm comm, const std::string& folder) {
   });
   MPI_Bcast(&found_there, sizeof found_there, MPI_BYTE, 0, comm);
   const std::map<std::int64_t, const char*> names = {
-      // statfs(2); /usr/include/linux/magic.h
+      // magic numbers of statfs(2), from /usr/include/linux/magic.h
       {0xef53, "ext"},         {0x58465342, "xfs"},   {0x9123683e, "btrfs"},  {0x01021994, "tmpfs"},
       {0x794c7630, "overlay"}, {0x6969, "nfs"},       {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
       {0x2fc12fc1, "zfs"},     {0xf2f52010, "f2fs"},  {0x01021997, "9p"},     {0x65735546, "fuse"},
@@ -114,7 +113,7 @@ Scratch::Scratch(MPI_Comm comm, const std::string& folder, bool keep)
 }
 
 Scratch::~Scratch() {
-  std::error_code none; // nothing can be done here
+  std::error_code none; // ignored: errors cannot be reported here
   if (m_rank == 0 && !m_keep) std::filesystem::remove_all(m_path, none);
 }
 
@@ -158,7 +157,7 @@ Probe::Probe(MPI_Comm comm, std::string path, std::uint64_t bytes)
     : m_comm(comm), m_path(std::move(path)), m_bytes(bytes), m_topology(io::make_topology(comm, 0)),
       m_buffer(call_bytes) {
   for (std::size_t n = 0; n < m_buffer.size(); ++n)
-    m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // no zeros to be skipped
+    m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // nonzero, so that nothing is skipped
 }
 
 void Probe::write_share() const {

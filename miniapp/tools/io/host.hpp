@@ -1,5 +1,4 @@
-// Where nunatak-io measures: the host, a folder of its own on the file system, and what the disk
-// can do.
+// Where nunatak-io measures: the host, a scratch folder, and the raw write baseline.
 #pragma once
 
 #include "io/agree.hpp"
@@ -14,20 +13,18 @@
 
 namespace nunatak::tools {
 
-/// Cores, ranks, ranks of the fullest node, nodes, available memory of the node that has least
-/// (bytes), oversubscribed (more ranks than cores on some node), load average, MPI library and
-/// MPI-IO, versions of the libraries. Collective; the same on all ranks.
+/// Cores, ranks, nodes, ranks of the fullest node, least memory of a node (bytes), oversubscribed
+/// (more ranks than cores on a node), load average, MPI, MPI-IO, library versions. Collective; the
+/// same on all ranks.
 Record host_facts(MPI_Comm comm);
 
-/// Of the file system that holds a folder: "type" ("ext", "xfs", "tmpfs", ..., or its number),
-/// "free_bytes". Collective: rank 0 looks.
+/// "type" ("ext", "xfs", "tmpfs", ..., or its number) and "free_bytes" of a folder. Collective.
 Record file_system_facts(MPI_Comm comm, const std::string& folder);
 
-/// The folder in which files are written: made, emptied and removed by rank 0, never timed.
+/// The scratch folder: created, emptied and removed by rank 0, untimed.
 class Scratch {
 public:
-  /// Makes `folder`/nunatak-io.files, empty. Collective; Error on all ranks if that is not
-  /// possible.
+  /// Creates an empty `folder`/nunatak-io.files. Collective; throws Error on all ranks.
   Scratch(MPI_Comm comm, const std::string& folder, bool keep);
   /// Removes it, unless `keep`. Not collective.
   ~Scratch();
@@ -37,11 +34,10 @@ public:
   const std::string& folder() const { return m_path; }
   std::string path(const std::string& name) const { return m_path + "/" + name; }
 
-  // Of the files whose names begin with `name`:
+  // For files whose names begin with `name`:
   void remove(const std::string& name) const;        ///< collective
   std::int64_t bytes(const std::string& name) const; ///< on all ranks; collective
-  /// Take them out of the page cache of every node: fsync, then POSIX_FADV_DONTNEED, which the
-  /// system may ignore. Local; all ranks call it.
+  /// Evicts them from the page cache: fsync, then POSIX_FADV_DONTNEED. Local; call it on all ranks.
   void drop_from_cache(const std::string& name) const;
 
 private:
@@ -53,21 +49,18 @@ private:
   bool m_keep;
 };
 
-/// What the disk can do: the same number of bytes in plain pwrite() calls, made as durable as a
-/// File makes its own.
+/// The raw write baseline: as many bytes in plain pwrite() calls, made durable as io::File does.
+/// Methods are given as fractions of it: its time divided by theirs.
 ///
-///   rank 0 |2 MiB|2 MiB|2 MiB|...       one file, allocated, each rank one contiguous share; then
-///   fsync on every node, rank 1        ...    |2 MiB|...     rename, fsync of the folder
-///
-/// Every way of writing is given as a share of this (time of the probe over its own).
+///   rank 0 |2 MiB|2 MiB|2 MiB|...       one preallocated file, a contiguous part per rank;
+///   rank 1        ...    |2 MiB|...     then fsync on every node, rename, fsync of the folder
 class Probe {
 public:
-  /// Collective. Writes `bytes` to `path` each time.
+  /// Each run() writes `bytes` to `path`. Collective.
   Probe(MPI_Comm comm, std::string path, std::uint64_t bytes);
 
-  /// Seconds of the slowest rank, from before the file is created until it is durable. Collective;
-  /// Error on all ranks if a call fails. A file of that name must not be there: what it takes to
-  /// free its blocks would be timed.
+  /// Seconds of the slowest rank until the file is durable. `path` must not exist, because freeing
+  /// its blocks would be timed. Collective; throws Error on all ranks.
   double run();
 
 private:

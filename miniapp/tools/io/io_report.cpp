@@ -22,7 +22,7 @@ double median(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
-/// f(turn) of every turn.
+/// f(turn) of every repetition.
 template <class T, class F>
 std::vector<double> over_turns(const std::vector<T>& turns, const F& f) {
   std::vector<double> values;
@@ -66,7 +66,7 @@ Record way_record(const WayResults& way, const std::vector<double>& probe_second
   record["share_of_probe"] = median(probe_seconds) / median(seconds);
   record["share_of_probe_paired"] = spread_of_turns(paired);
 
-  const io::Summary& last = way.writes.back().summary; // what is counted is the same in every turn
+  const io::Summary& last = way.writes.back().summary; // counts are the same in every repetition
   for (std::size_t p = 0; p < io::n_phases; ++p) {
     const auto of = [&](double io::Summary::Entry::*member) {
       return median(

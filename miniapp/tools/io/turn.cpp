@@ -13,7 +13,7 @@ namespace nunatak::tools {
 
 namespace {
 
-/// `n` multiplications and additions on eight independent numbers, which stay near 1.
+/// `n` multiplications and additions on eight independent numbers that stay near 1.
 double multiply_add(double n) {
   std::array<double, 8> x{1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7};
   for (double done = 0.0; done < n; done += 8.0) {
@@ -24,7 +24,6 @@ double multiply_add(double n) {
   return sum;
 }
 
-/// Of the slowest rank.
 double slowest(MPI_Comm comm, double seconds) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
   return seconds;
@@ -35,8 +34,8 @@ double slowest(MPI_Comm comm, double seconds) {
 Compute::Compute(double seconds) {
   if (seconds <= 0.0) return;
   m_parts = static_cast<int>(std::ceil(1e3 * seconds));
-  volatile double sink = 0.0;     // the compiler must not drop it
-  double trial = 1e6, time = 0.0; // of the processor: others may take the core away meanwhile
+  volatile double sink = 0.0;     // prevents the compiler from dropping the loop
+  double trial = 1e6, time = 0.0; // CPU time: excludes preemption
   for (; time < 0.02; trial *= 2.0) {
     const std::clock_t start = std::clock();
     sink = sink + multiply_add(trial);
@@ -68,7 +67,7 @@ WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const st
       const double pause = MPI_Wtime();
       compute.run();
       arrays.fill(record);
-      MPI_Barrier(comm); // waiting for a slow rank is no output either
+      MPI_Barrier(comm); // waiting for a straggler is not output either
       turn.compute_seconds += MPI_Wtime() - pause;
     }
     arrays.put(*file, record, order);
@@ -91,7 +90,7 @@ ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& writt
                    bool verify) {
   const Workload& workload = arrays.workload();
   ReadTurn turn;
-  std::string difference; // the first of this rank
+  std::string difference; // the first one on this rank
   double not_reading = 0.0;
   MPI_Barrier(comm);
   const double start = MPI_Wtime();

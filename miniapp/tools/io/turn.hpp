@@ -1,5 +1,4 @@
-// One turn of a way of writing: a file is written and made durable, and read again. Used by
-// nunatak_io.cpp.
+// One repetition of an output method: a file is written, made durable, and read again.
 //
 //   |open|define|coordinates, record 0|compute|record 1|compute|...|close: fsync, rename, fsync|
 //   |<------------------------- seconds, without those of compute --------------------------->|
@@ -17,8 +16,8 @@
 
 namespace nunatak::tools {
 
-/// A model that computes between records: as many floating-point operations as one rank does in the
-/// given time when this object is made. It enters MPI every millisecond, as a ghost exchange does.
+/// Computation between records: floating-point operations measured to take the given time on one
+/// rank. Enters MPI every millisecond, as a ghost exchange does.
 class Compute {
 public:
   explicit Compute(double seconds);
@@ -30,37 +29,37 @@ private:
 };
 
 struct WriteTurn {
-  double seconds = 0.0;         ///< of the slowest rank, until the file is durable
-  double visible_seconds = 0.0; ///< the same, until close() returns
-  double compute_seconds = 0.0; ///< the same: synthetic compute and new values, between records
+  double seconds = 0.0;         ///< slowest rank, until the file is durable
+  double visible_seconds = 0.0; ///< slowest rank, until close() returns
+  double compute_seconds = 0.0; ///< slowest rank: compute and new values between records
   io::Summary summary;
   std::map<std::string, std::string> hints;
-  std::vector<io::ServerReport> servers; ///< of all turns so far, on rank 0
+  std::vector<io::ServerReport> servers; ///< of all repetitions so far, on rank 0
 };
 
-/// Write `records` records. `path` must not be there. Collective.
+/// Writes `records` records. `path` must not exist. Collective.
 WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order,
                      const std::string& path, std::size_t records, const Compute& compute);
 
 struct ReadTurn {
-  double seconds = 0.0; ///< of the slowest rank, opening included
+  double seconds = 0.0; ///< slowest rank, including open
   io::ReadSummary summary;
-  std::int64_t bytes = 0;    ///< that the ranks asked for, in the types of the file
+  std::int64_t bytes = 0;    ///< requested by the ranks, in file types
   std::int64_t compared = 0; ///< values; 0 without `verify`
 };
 
-/// Read what write_turn() wrote, each rank its own boxes. With `verify` every value is compared
-/// (not timed): Error on all ranks if one is wrong. Collective.
+/// Reads what write_turn() wrote, each rank its boxes. `verify` compares every value (untimed):
+/// Error on all ranks if one is wrong. Collective.
 ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written,
                    const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
                    bool verify);
 
-/// A way of writing with a file per aggregator: join_turn() makes one file of them, as nunatak-join
-/// does, and returns the seconds of the slowest rank. Collective.
+/// True for a file per aggregator; join_turn() joins such subfiles as nunatak-join does,
+/// collectively, and returns the seconds of the slowest rank.
 bool is_in_subfiles(const io::Options& written);
 double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
 
-/// Does this way of writing leave a file that can be read?
+/// True if the method leaves a file that can be read.
 bool has_file(const io::Options& written);
 
 } // namespace nunatak::tools

@@ -1,4 +1,4 @@
-// What all workloads share: names, schema, who has what. See workload.hpp.
+// Names, schema and ownership, common to all workloads. See workload.hpp.
 #include "miniapp/tools/io/workload.hpp"
 
 #include "miniapp/base/error.hpp"
@@ -14,12 +14,12 @@ namespace nunatak::tools {
 
 namespace {
 
-/// Of `length`, part p of `parts`: begin and end.
+/// Begin and end of part p of `parts` of `length`.
 std::array<std::size_t, 2> part_of(std::size_t length, std::size_t p, std::size_t parts) {
   return {length * p / parts, length * (p + 1) / parts};
 }
 
-/// The box of a rank by its place in the grid of ranks, land or not.
+/// The box of a rank by its position in the rank grid, land or not.
 Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::size_t rank,
               std::size_t ranks) {
   const std::vector<std::size_t> parts = workload.grid(ranks);

@@ -1,4 +1,4 @@
-// The systems whose output nunatak-io writes: grids, variables, who has what. See workload.hpp.
+// The systems whose output nunatak-io writes: grids, variables, ownership. See workload.hpp.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/words.hpp"
 #include "miniapp/tools/io/workload.hpp"
@@ -21,10 +21,10 @@ std::size_t scaled(std::size_t length, double scale) {
 struct Grid {
   std::string name;
   std::size_t nx, ny, nz;
-  double step; ///< of its coordinates
+  double step; ///< coordinate spacing
 };
 
-/// The grid that `detail` names, its lengths times `scale`.
+/// The grid named by `detail`, its lengths times `scale`.
 Grid grid_of(const std::string& system, const std::string& detail, const std::vector<Grid>& grids,
              double scale, bool scale_levels) {
   std::string names;
@@ -41,11 +41,10 @@ std::string size_of(const Grid& g) {
   return std::to_string(g.nx) + " x " + std::to_string(g.ny) + " x " + std::to_string(g.nz);
 }
 
-/// Two factors of `ranks`, the first for the length ly: patches as square as they can be, or
-/// factors as equal as they can be.
+/// Factors of `ranks`, the first for ly: patches as square, or factors as equal, as possible.
 std::vector<std::size_t> square_patches(std::size_t ranks, std::size_t ly, std::size_t lx) {
   std::size_t best = 1;
-  const auto outline = [&](std::size_t py) { // half the outline of a patch
+  const auto outline = [&](std::size_t py) { // half the perimeter of a patch
     return static_cast<double>(ly) / static_cast<double>(py) +
            static_cast<double>(lx) * static_cast<double>(py) / static_cast<double>(ranks);
   };
@@ -71,13 +70,12 @@ void add(Workload& w, io::Type type, const std::vector<std::string>& dimensions,
 
 } // namespace
 
-/// The state of an ice sheet model: boxes in y and x, whole columns.
+/// The state of an ice sheet model: boxes in y and x, whole columns; (y,x,z) in memory with one
+/// ring of ghosts, columns contiguous.
 ///
-/// Grids: Dickens and Morey (2013), Increasing the scalability of PISM for high resolution ice
-/// sheet models (points along x, y, z): Greenland at 5 and 1 km, Antarctica at 10 km. Their files
-/// hold the state of PISM 0.5; the list of variables here is ours (what nunatak writes, in PISM's
-/// manner): 15 maps and 6 arrays of columns, doubles, and a mask of bytes. Arrays in memory are
-/// (y,x,z) with one ring of ghosts, columns contiguous.
+/// Grids of PISM 0.5: Dickens and Morey (2013), Increasing the scalability of PISM for high
+/// resolution ice sheet models (points along x, y, z): Greenland at 5 and 1 km, Antarctica at 10
+/// km. Variables as in nunatak: 15 maps, 6 arrays of columns, doubles, and a mask of bytes.
 Workload pism_workload(const std::string& detail, double scale, bool scale_levels) {
   const std::vector<Grid> grids = {{"G5km", 301, 561, 201, 5000.0},
                                    {"A10km", 600, 600, 301, 10000.0},
@@ -99,14 +97,13 @@ Workload pism_workload(const std::string& detail, double scale, bool scale_level
   return w;
 }
 
-/// A history file of the Community Atmosphere Model: latitudes and levels are cut among the ranks.
+/// A history file of the Community Atmosphere Model, decomposed along latitudes and levels.
 ///
 /// Tseng and Ding (2008), Efficient parallel I/O in Community Atmosphere Model (CAM), International
 /// Journal of High Performance Computing Applications 22: finite-volume grids FV-B (2 x 2.5
-/// degrees), FV-C (1 x 1.25) and FV-D (0.5 x 0.625), poles included, 26 levels; arrays are lon x
-/// lev x lat in memory (Fortran: lon fastest) and lon x lat x lev in the file; one history file of
-/// FV-D holds 4.1 GB. The number of arrays is not given: 186 with levels and 93 without,
-/// floats, make 4.0997 GB.
+/// degrees), FV-C (1 x 1.25) and FV-D (0.5 x 0.625), poles included, 26 levels; lon x lev x lat in
+/// memory (Fortran: lon fastest), lon x lat x lev in the file. An FV-D file holds 4.1 GB: here 186
+/// arrays with levels and 93 without, floats, 4.0997 GB.
 Workload cam_workload(const std::string& detail, double scale, bool scale_levels) {
   const std::vector<Grid> grids = {
       {"FV-B", 144, 91, 26, 2.5}, {"FV-C", 288, 181, 26, 1.25}, {"FV-D", 576, 361, 26, 0.625}};
@@ -128,8 +125,8 @@ Workload cam_workload(const std::string& detail, double scale, bool scale_levels
 /// A restart file of an ocean model on a tripolar grid: boxes, some of them all land.
 ///
 /// Grids of MOM5 at 1/4 degree (1440 x 1080 x 50) and 1/10 degree (3600 x 2700 x 75), lon x lat x
-/// depth, lon fastest, in memory and in the file. Continents are three rectangles (shares of the
-/// grid), 30 % of the cells:
+/// depth, lon fastest, in memory and in the file. Continents are three rectangles (axes: fractions
+/// of the grid), 30 % of the cells:
 ///
 ///   1.0 +------------+--------------------+
 ///       |############|        ####        |     #  land: _FillValue
@@ -139,8 +136,8 @@ Workload cam_workload(const std::string& detail, double scale, bool scale_levels
 ///       |#################################|
 ///   0.0 +---------------------------------+
 ///
-/// The rank before such a rank puts the fill values, as MOM's I/O root does for the domains that
-/// its mask table leaves out.
+/// The rank before such a rank writes the fill values, as MOM's I/O root does for domains that its
+/// mask table omits.
 Workload mom_workload(const std::string& detail, double scale, bool scale_levels) {
   const Grid g =
       grid_of("mom", detail, {{"0.25", 1440, 1080, 50, 0.25}, {"0.1", 3600, 2700, 75, 0.1}}, scale,
@@ -148,10 +145,9 @@ Workload mom_workload(const std::string& detail, double scale, bool scale_levels
   Workload w;
   w.text = size_of(g) + ", 4 maps, 6 arrays with levels, land";
   w.order = "zyx";
-  w.dimensions = {
-      {"st_ocean", "m", g.nz, -1, true, 10.0},
-      {"yt_ocean", "1", g.ny, 0, false, 1.0}, // the grid is curved: numbers of rows and columns
-      {"xt_ocean", "1", g.nx, 1, false, 1.0}};
+  w.dimensions = {{"st_ocean", "m", g.nz, -1, true, 10.0},
+                  {"yt_ocean", "1", g.ny, 0, false, 1.0}, // curvilinear: row and column numbers
+                  {"xt_ocean", "1", g.nx, 1, false, 1.0}};
   w.ghosts = 1;
   w.grid = [g](std::size_t ranks) { return square_patches(ranks, g.ny, g.nx); };
   w.is_land = [g](std::size_t j, std::size_t i) {
@@ -167,15 +163,15 @@ Workload mom_workload(const std::string& detail, double scale, bool scale_levels
 }
 
 /// A history file of the Global Cloud Resolving Model: cells, corners and edges of a geodesic grid,
-/// each rank a range of them in Morton order along the sphere: neighbours in numbers are neighbours
-/// on the sphere. An icosahedron whose triangles are halved R times has 10 4^R + 2 points (cells),
-/// 20 4^R triangles (corners) and 30 4^R lines (edges).
+/// of which each rank has a range in Morton order, which keeps neighbours close. An icosahedron
+/// whose triangles are halved R times has 10 4^R + 2 points (cells), 20 4^R triangles (corners) and
+/// 30 4^R lines (edges).
 ///
 /// Schuchardt et al. (2009), Palmer et al. (2011), Efficient data IO for a parallel Global Cloud
-/// Resolving Model (R = 11: 4 km, R = 12: 2 km): temperature, pressure and others
-/// at cells, vorticity at corners, wind at edges; the file holds the grid as neighbours, corners
-/// and edges of each cell and corners of each edge. Levels: 25 layers and 26 interfaces, a choice
-/// of ours; floats, indices as 32-bit integers. -scale halves or doubles: R + log2(scale), rounded.
+/// Resolving Model (R = 11: 4 km, R = 12: 2 km): temperature, pressure and others at cells,
+/// vorticity at corners, wind at edges; neighbours, corners and edges of each cell, corners of each
+/// edge. Our choice: 25 layers, 26 interfaces, floats, 32-bit indices. -scale halves or doubles: R
+/// + log2(scale).
 Workload gcrm_workload(const std::string& detail, double scale, bool scale_levels) {
   const auto asked =
       static_cast<int>(whole_number(detail, 0, 12, "option -workload 'gcrm:" + detail + "'"));
