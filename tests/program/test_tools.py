@@ -1,4 +1,5 @@
 """nunatak-distance and nunatak-labels as a user meets them: equal answers and equal counts on processes and virtual ranks."""
+import csv
 import json
 import os
 import pathlib
@@ -99,6 +100,51 @@ def test_seeds(tool, tmp_path, seeds, cells):
     with netCDF4.Dataset(tmp_path / "d.nc") as data:
         assert sorted(map(tuple, np.argwhere(data["distance"][:] == 1))) == sorted(cells)
         np.testing.assert_array_equal(data["distance"][:] == -1, values != 1)
+
+
+def test_straight_distances_are_compared_with_straight_ones(tool, tmp_path):
+    """fmm gives other values than steps: not a difference. The default does not run it."""
+    grid = ("-mask", "full", "-grid_Mx", 21, "-seeds", "at:10:10", "-virtual_ranks", "1,3x3", "-report", "r.json")
+    run = tool("distance", *grid, "-solvers", "bfs,fmm", "-compare")
+    assert run.status == 0 and "all equal (comparisons: 2)" in run.out, run.text
+    assert tool("distance", *grid).status == 0
+    solvers = [r["solver"] for r in runs(tmp_path / "r.json")]
+    assert "fmm" not in solvers and solvers[:2] == ["sweep", "bfs"]
+
+
+def test_random_and_given_seeds(tool, tmp_path):
+    random = ("-mask", "percolation:0.5", "-grid_Mx", 40, "-seeds")
+    assert tool("distance", *random, "random:7:20", "-virtual_ranks", "1,5x5", "-compare", "-o", "a.nc").status == 0
+    with netCDF4.Dataset(tmp_path / "a.nc") as data, netCDF4.Dataset(tmp_path / "start.nc", "w") as start:
+        found = data["distance"][:]
+        assert 15 <= np.count_nonzero(found == 1) <= 20
+        start.createDimension("y", 40)
+        start.createDimension("x", 40)
+        start.createVariable("start", "i1", ("y", "x"))[:] = np.where(found > 1, 0, found)
+    run = tool("distance", "-i", "start.nc", "-variable", "start", "-seeds", "given", "-expect", "a.nc", ranks=2)
+    assert run.status == 0 and "all equal" in run.out, run.text
+    assert tool("distance", *random, "random:8:20", "-expect", "a.nc").status == 1
+
+
+def test_csv_grows(tool, tmp_path):
+    grid = ("-mask", "full", "-grid_Mx", 12, "-solvers", "bfs", "-csv", "scan.csv")
+    for more in ((), ("-csv_append", "-virtual_ranks", "1,2x2")):
+        assert tool("distance", *grid, *more).status == 0
+    rows = list(csv.DictReader((tmp_path / "scan.csv").open()))
+    assert [(r["ranks"], r["virtual"]) for r in rows] == [("1", "false"), ("1", "true"), ("4", "true")]
+    assert rows[0]["loggp_s"] == "" and float(rows[2]["loggp_s"]) > 0.0
+    run = tool("labels", "-mask", "full", "-csv", "scan.csv", "-csv_append")
+    assert run.status == 1 and "expected the columns" in run.err, run.text
+
+
+def test_the_machine_counts(tool, tmp_path):
+    """The time of a modelled machine is made of L, o, g, G and visits, in any unit."""
+    grid = ("-mask", "full", "-grid_Mx", 32, "-virtual_ranks", "2x2", "-solvers", "sweep", "-report", "r.json")
+    zero = [word for name in "L o g G visit".split() for word in (f"-loggp_{name}", "0")]
+    for more, latency in ((), 0.0), (("-loggp_L", "1.5us"), 1.5e-6):
+        assert tool("distance", *grid, *zero, *more).status == 0
+        run, = runs(tmp_path / "r.json")
+        assert run["loggp_s"] == pytest.approx(latency * (run["rounds"] + 2 * run["collectives"]), rel=1e-12)
 
 
 @pytest.mark.parametrize("name, variable, ranks", [("distance", "distance", 3), ("labels", "label", None)])
