@@ -5,7 +5,7 @@ import re
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
-# folder: (folders whose headers it may include beside its own, libraries whose headers it may include)
+# folder: (folders whose headers it may include besides its own, libraries whose headers it may include)
 ALLOWED = {
     "kernels/grid": ([], ["Kokkos", "system"]),  # system: huge pages (list.hpp)
     "kernels/cases": (["kernels/grid"], ["Kokkos"]),
