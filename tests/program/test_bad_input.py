@@ -1,4 +1,5 @@
 """Bad input and bad options: a message that names the culprit, a non-zero status, no hang, no file left under a final name."""
+import json
 import os
 import subprocess
 
@@ -206,6 +207,16 @@ def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
 
 
+@pytest.mark.parametrize("name, text", [("bad.opts", "grid_Mx 21\n-init dome\n"), ("bad.yaml", "init: dome\n  grid_Mx: [21\n")],
+                         ids=["PETSc format", "YAML"])
+def test_malformed_options_file(nunatak, tmp_path, name, text):
+    """PETSc fails on rank 0 only: the others must not wait for it."""
+    (tmp_path / name).write_text(text)
+    run = nunatak("-options_file", name, ranks=2, timeout=20)
+    assert run.status != 0
+    assert name in run.text, run.text
+
+
 @pytest.mark.parametrize("name, content, more, words", [
     ("run.yaml", "init: dome\ngrid:\n  Mz: 5\n  Nx: 21\n", (), ("unknown option -grid_Nx; did you mean -grid_Mx?", "'run.yaml', line 4")),
     ("run.yaml", "grid: # of cells\n  dx: 16kg\n", (), ("option -grid_dx: units 'kg'", "'run.yaml', line 2")),
@@ -237,3 +248,27 @@ def test_warnings_of_what_nobody_meant(nunatak, island):
     assert melting.status == 0 and melting.out.count("of ice where there was no more") == 1, melting.text
     calm = nunatak(*sia, "0.01", "-run_steps", "1")
     assert "warning: mass" not in calm.out and "faster than" not in calm.out, calm.text
+
+
+def test_variable_that_the_run_does_not_compute(nunatak, tmp_path):
+    """Found out before the first step; nothing is left behind."""
+    refused(nunatak("-init", "dome", "-grid_Mx", "11", *QUICK, "-spatial_file", "s.nc", "-spatial_vars", "thk,pico_basal_melt_rate"),
+            "-spatial_vars", "pico_basal_melt_rate")
+    assert not any(tmp_path.iterdir())
+
+
+def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):
+    island()
+    run = nunatak("-i", "island.nc", "-stress", "sia", "-grid_Mz", "5", "-run_steps", "2", "-climatic_mass_balance", "1e7", "-report", "r.json")
+    assert run.status != 0
+    assert not (tmp_path / "r.json").exists() or json.loads((tmp_path / "r.json").read_text())
+
+
+def test_options_without_effect_are_told(nunatak, island):
+    island()
+    run = nunatak("-i", "island.nc", "-grid_Mz", "3", *QUICK, "-seed", "2", "-o", "first.nc")
+    assert run.status == 0 and "option -seed has no effect" in run.out, run.text
+    run = nunatak("-i", "first.nc", *QUICK, "-grid_z_spacing", "equal")
+    assert run.status == 0 and "option -grid_z_spacing has no effect: first.nc has levels" in run.out, run.text
+    run = nunatak("-i", "first.nc", *QUICK, "-grid_z_spacing", "equal", "-grid_Mz", "4")
+    assert run.status == 0 and "no effect" not in run.out, run.text

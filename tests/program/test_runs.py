@@ -129,6 +129,15 @@ def test_restart_continues_bit_for_bit(nunatak, tmp_path, stress):
     assert_same_bits(tmp_path / "six.nc", tmp_path / "rest.nc")
 
 
+def test_restart_keeps_the_physics(nunatak, tmp_path):
+    """-i continues a run whose stress balance and rheology were chosen by -init, too."""
+    dome = ("-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5")
+    for arguments in ((*dome, "-run_steps", "4", "-o", "four.nc"), (*dome, "-run_steps", "2", "-o", "two.nc"),
+                      ("-i", "two.nc", "-run_steps", "2", "-o", "two_and_two.nc")):
+        nunatak(*arguments, status=0)
+    assert_same_bits(tmp_path / "four.nc", tmp_path / "two_and_two.nc")
+
+
 def test_zero_years_is_one_step_and_changes_nothing(nunatak, tmp_path, island):
     path = island()
     succeeded(nunatak("-i", "island.nc", "-run_years", "0", "-o", "out.nc", "-report", "out.json", ranks=2))
@@ -198,3 +207,37 @@ def test_no_ice_at_all(nunatak, tmp_path, island):
     island(melt)
     succeeded(nunatak("-i", "island.nc", "-run_years", "1", "-climatic_mass_balance", "0", "-o", "out.nc", ranks=2))
     assert variables(tmp_path / "out.nc")["thk"].max() == 0.0
+
+
+def test_kept_geometries_give_the_same_file(nunatak, tmp_path):
+    """Whole updates on one rank, and geometries that are kept on several: every variable, bit for bit."""
+    def run(name, *options, ranks):
+        nunatak(*MARINE, "-stress", "sia", "-run_steps", "3", *options, "-o", f"{name}.nc", "-report", f"{name}.json", ranks=ranks, status=0)
+        return json.loads((tmp_path / f"{name}.json").read_text())["ocean"]
+
+    whole = run("whole", "-pico_skip_unchanged", "false", ranks=1)
+    assert whole["updates"] == 4
+    assert whole["updates_with_kept_geometry"] == 0
+    assert whole["collectives"] == 4  # labels are gathered only where there is another rank
+    for ranks in (1, 2, 3, 4):
+        ocean = run(f"r{ranks}", ranks=ranks)
+        assert_same_bits(tmp_path / "whole.nc", tmp_path / f"r{ranks}.nc")
+        kept = ocean["updates_with_kept_geometry"]
+        assert 0 < kept < 3
+        first = 4 if ranks == 1 else 8
+        assert ocean["collectives_of_all_updates"] == first + 2 * kept + (first + 1) * (3 - kept)
+        assert ocean["shelf_cells_imbalance"] >= 1
+        assert (ocean["domain_cells_imbalance"] > 1) == (ranks > 1)
+
+
+@pytest.mark.parametrize("units, factor", [("kg m-2 year-1", 910.0), ("m/year", 1.0), ("mm day-1", 1000.0 / 365.2422)])
+def test_a_mass_balance_of_ice_in_any_unit_of_speed(nunatak, island, tmp_path, units, factor):
+    """m/year once could not be converted to kg m-2 s-1; only what began with 'm ' was taken for metres of ice."""
+    def change(data):
+        v = data.createVariable("climatic_mass_balance", "f8", ("y", "x"))
+        v[:] = 0.25 * factor
+        v.units = units
+    island(change)
+    nunatak("-i", "island.nc", "-grid_Mz", "3", "-run_years", "0", "-stress", "sia", "-o", "out.nc", ranks=2, status=0)
+    found = variables(tmp_path / "out.nc")["climatic_mass_balance"]
+    np.testing.assert_allclose(found, 0.25 * 910.0 / 31556926.0, rtol=1e-6)
