@@ -45,7 +45,7 @@ def on_ranks(n, *command):
 
 
 def way_of(ranks, before, *options):
-    """What nunatak-io reports of the only way that it is told to write."""
+    """What nunatak-io reports of a run with one method of output."""
     program = need("miniapp/nunatak-io")
     with tempfile.TemporaryDirectory() as folder:
         preloaded = [word.replace("FOLDER", folder) for word in before]

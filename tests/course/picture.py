@@ -1,4 +1,4 @@
-"""The picture of lab 0: the path through a serpentine and the seams of its patches, written as PNG with the standard library."""
+"""The picture of lab 0: the path through a serpentine and the boundaries of its subdomains, written as PNG with the standard library."""
 
 import pathlib
 import struct

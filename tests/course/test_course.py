@@ -1,5 +1,5 @@
-"""The course as its users meet it: every command in the pages of docs/course (blocks marked "sh") runs, the six sample submissions are told
-apart, and holes that are damaged are seen. Trees and files go to a folder of pytest's. The labs themselves: scripts/lab.py verify."""
+"""The course as its users meet it: every command in the pages of docs/course (blocks marked "sh") runs, the six sample submissions are
+graded as they should be, and holes that are damaged are seen. Trees and files go to a folder of pytest's. The labs themselves: scripts/lab.py verify."""
 
 import importlib.util
 import json

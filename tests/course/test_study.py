@@ -1,4 +1,4 @@
-"""Lab 9: the laws behind the synthetic reports of a seed are found within the stated tolerances, and studies that are handed in are told apart."""
+"""Lab 9: the laws behind the synthetic reports of a seed are found within the stated tolerances, and studies that are handed in are judged."""
 
 import importlib.util
 import json

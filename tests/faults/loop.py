@@ -122,7 +122,7 @@ def opened(path, kept, records):
 
 
 def all_ranks_ended(process):
-    """They are zombies: mpiexec was told, and does not look."""
+    """They are zombies that mpiexec does not collect."""
     states = subprocess.run(["ps", "--ppid", str(process.pid), "-o", "stat="], capture_output=True, text=True).stdout.split()
     return bool(states) and all(state.startswith("Z") for state in states)
 

@@ -16,7 +16,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
 from patience import again_if_busy  # noqa: E402
 
-USUAL = 0.7  # seconds of a run in which nobody leaves, on two idle cores
+USUAL = 0.7  # seconds of a run without a fault, on two idle cores
 METHODS = ["direct", "direct/transport=async:1", "pnetcdf/transport=async:1"]
 
 
@@ -34,7 +34,7 @@ def error_of(folder, method, ranks, n, patience, what, rank):
     """The only one, on a machine that is n times slower than usual."""
     begin = time.time()
     done = run(folder, method, ranks, n * patience, what, str(rank))
-    assert done.returncode == 1, done.stderr  # of MPI_Abort: nobody died of a signal
+    assert done.returncode == 1, done.stderr  # of MPI_Abort, not of a signal
     assert time.time() - begin < 30 * n, done.stderr
     check = subprocess.run([os.environ["NUNATAK_VICTIM"], "check", str(folder)], capture_output=True, text=True, timeout=60)
     assert check.returncode == 0, check.stderr

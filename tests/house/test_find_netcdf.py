@@ -26,7 +26,7 @@ def installed(root, library_folder="lib"):
 
 
 def debian_like(root):
-    """What Debian has in /usr: the serial library, and beside it the parallel one."""
+    """What Debian has in /usr: the serial library and the parallel one."""
     touch(root / DEBIAN / "include/netcdf_par.h")
     touch(root / "lib/x86_64-linux-gnu/libnetcdf_mpi.so")
     touch(root / "lib/x86_64-linux-gnu/libnetcdf.so")

@@ -1,15 +1,19 @@
-"""What the tests of the program share: running nunatak on some ranks, and small input files.
+"""What the tests of the program share: running programs on some ranks, comparing files, and small input files.
 
 Environment (set by CTest): NUNATAK (the program), NUNATAK_MPIEXEC (mpiexec and its flags), NUNATAK_SHARED_DATA.
 """
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 
 import netCDF4
 import numpy as np
 import pytest
+
+
+FOLDER = pathlib.Path(os.environ.get("NUNATAK", "nunatak")).parent  # of the programs
 
 
 class Run:
@@ -20,20 +24,61 @@ class Run:
         self.text = completed.stdout + completed.stderr
 
 
-def run_nunatak(*arguments, ranks=1, cwd=None, timeout=120, environment=None):
-    """Run the program; a hang is a failure (subprocess.TimeoutExpired)."""
+def run_program(name, *arguments, ranks=None, environment=None, status=None, timeout=120, **keywords):
+    """Run a program, by mpiexec if `ranks` is given; a hang is a failure, and so is another status than one that is given."""
     env = {**os.environ, **(environment or {})}
-    command = shlex.split(env["NUNATAK_MPIEXEC"]) + [str(ranks), env["NUNATAK"]] + [str(a) for a in arguments]
-    return Run(subprocess.run(command, cwd=cwd, timeout=timeout, capture_output=True, text=True, env=env))
+    start = [] if ranks is None else [*shlex.split(env["NUNATAK_MPIEXEC"]), str(ranks)]
+    run = Run(subprocess.run([*start, str(FOLDER / name), *map(str, arguments)], timeout=timeout, capture_output=True, text=True,
+                             env=env, **keywords))
+    assert status is None or run.status == status, run.text
+    return run
+
+
+def run_nunatak(*arguments, ranks=1, **keywords):
+    return run_program("nunatak", *arguments, ranks=ranks, **keywords)
 
 
 @pytest.fixture
 def nunatak(tmp_path):
     """nunatak(*arguments, ranks=n): run in a fresh folder; returns status, out, err, text."""
-    def call(*arguments, **keywords):
-        keywords.setdefault("cwd", tmp_path)
-        return run_nunatak(*arguments, **keywords)
-    return call
+    return lambda *arguments, **keywords: run_nunatak(*arguments, **{"cwd": tmp_path, **keywords})
+
+
+@pytest.fixture
+def tool(tmp_path):
+    """tool("distance", *arguments, ranks=n): nunatak-distance in a fresh folder."""
+    return lambda name, *arguments, **keywords: run_program(f"nunatak-{name}", *arguments, cwd=tmp_path, **keywords)
+
+
+def ranks_of(process):
+    """{rank: process} of what mpiexec has started."""
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    texts = {int(pid): pathlib.Path(f"/proc/{pid}/environ").read_text() for pid in children}
+    found = {pid: re.search(r"^(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", text.replace("\0", "\n"), re.M) for pid, text in texts.items()}
+    return {int(rank[1]): pid for pid, rank in found.items() if rank}
+
+
+def refused(run, *words):
+    """The run failed, said every word, said it once, and left no stack trace."""
+    assert run.status != 0, run.text
+    for word in words:
+        assert word in run.text, f"expected {word!r} in:\n{run.text}"
+    assert run.text.count("nunatak: error:") == 1 and "PETSC ERROR" not in run.text, run.text
+
+
+def bits(path):
+    """Dimensions and bytes of each variable of a file."""
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_mask(False)
+        return {name: (data[name].dimensions, data[name][:].tobytes()) for name in data.variables}
+
+
+def assert_same_bits(one, other):
+    """Two files have the same variables, bit for bit."""
+    a, b = bits(one), bits(other)
+    assert a.keys() == b.keys()
+    for name in a:
+        assert a[name] == b[name], f"{name} of {other}"
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 
-import netCDF4
+from conftest import assert_same_bits, bits, ranks_of, refused, run_program
 from patience import again_if_busy
 
 MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.5")
@@ -18,25 +18,8 @@ FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_
 WRITTEN = ("series.nc", "maps.nc", "s_00002.000.nc", "end.nc")
 
 
-def bits(path):
-    with netCDF4.Dataset(path) as data:
-        data.set_auto_mask(False)
-        return {name: data[name][:].tobytes() for name in data.variables}
-
-
 def verify(folder):
-    program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-verify")
-    done = subprocess.run([program, folder], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def ranks_of(process):
-    """Process of each rank that mpiexec has started."""
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
-    environments = {int(pid): pathlib.Path(f"/proc/{pid}/environ").read_text() for pid in children}
-    return {int(text.split("OMPI_COMM_WORLD_RANK=")[1].split("\0")[0]): pid for pid, text in environments.items()
-            if "OMPI_COMM_WORLD_RANK=" in text}
+    return run_program("nunatak-verify", folder, status=0, timeout=60).out
 
 
 def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp_path):
@@ -45,10 +28,10 @@ def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp
     for name, (ranks, options) in runs.items():
         (tmp_path / name).mkdir()
         transport = () if name == "sync" or "-io_transport" in options else ("-io_transport", name)
-        run = nunatak(*MARINE, "-run_years", 3, "-io_format", "direct", *FILES, *transport, *options, ranks=ranks, cwd=tmp_path / name)
-        assert run.status == 0, run.text
+        run = nunatak(*MARINE, "-run_years", 3, "-io_format", "direct", *FILES, *transport, *options, ranks=ranks,
+                      cwd=tmp_path / name, status=0)
         for written in WRITTEN:
-            assert bits(tmp_path / name / written) == bits(tmp_path / "sync" / written), (name, written)
+            assert_same_bits(tmp_path / "sync" / written, tmp_path / name / written)
             if written in ("s_00002.000.nc", "end.nc"):
                 assert f"wrote {written}\n" in run.out
         verify(tmp_path / name)
@@ -58,13 +41,11 @@ def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
     servers = ("-io_transport", "async:1", "-io_format", "direct")
     for folder, years in (("whole", 4), ("parts", 2)):
         (tmp_path / folder).mkdir()
-        run = nunatak(*MARINE, "-run_years", years, *FILES, *servers, ranks=3, cwd=tmp_path / folder)
-        assert run.status == 0, run.text
-    run = nunatak("-i", "s_00002.000.nc", "-stress", "sia", "-dt_max", "0.5", "-run_years", 2, *FILES, *servers, ranks=2,
-                  cwd=tmp_path / "parts")
-    assert run.status == 0, run.text
+        nunatak(*MARINE, "-run_years", years, *FILES, *servers, ranks=3, cwd=tmp_path / folder, status=0)
+    nunatak("-i", "s_00002.000.nc", "-stress", "sia", "-dt_max", "0.5", "-run_years", 2, *FILES, *servers, ranks=2,
+            cwd=tmp_path / "parts", status=0)
     for written in ("series.nc", "maps.nc", "end.nc"):
-        assert bits(tmp_path / "parts" / written) == bits(tmp_path / "whole" / written), written
+        assert_same_bits(tmp_path / "whole" / written, tmp_path / "parts" / written)
 
 
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
@@ -76,57 +57,45 @@ def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path)
             (("-io_transport", "async:1", "-io_format", "direct", "-io_layout", "box:2"), 2, "expected a layout without a number"),
             (("-io_transport", "async:1", "-io_pool", "1KiB"), 2, "pool: expected 1MiB to 2GiB"),
             (("-io_transport", "async:1", "-no_such_option"), 2, "unknown option -no_such_option")):
-        run = nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=ranks, timeout=60)
-        assert run.status != 0
-        assert message in run.text, run.text
-        assert run.text.count("error:") == 1, run.text
+        refused(nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=ranks, timeout=60), message)
         assert not list(tmp_path.glob("*.nc*"))
 
 
-def run_on_a_disk_that_fills_up(tmp_path, ranks, transport):
+def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(nunatak, tmp_path):
     """From the 30th write of a rank on all of its writes fail: of nunatak's files, not of those that MPI may have."""
-    program = [os.environ["NUNATAK"], *MARINE, "-run_years", "50", *FILES, "-io_transport", transport, "-io_format", "direct"]
-    full = ["env", f"LD_PRELOAD={os.environ['NUNATAK_FAULTS']}", f"NUNATAK_FAULT=-1 write 30 full {tmp_path} {tmp_path}/struck"]
-    done = subprocess.run([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), *full, *program], cwd=tmp_path, capture_output=True,
-                          text=True, timeout=60)
-    assert done.returncode != 0
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert len(errors) == 1 and "No space left on device" in errors[0], done.stderr
-    assert any(f"file '{name}'" in errors[0] for name in (*WRITTEN, "manifest.jsonl")), done.stderr
+    full = {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"], "NUNATAK_FAULT": f"-1 write 30 full {tmp_path} {tmp_path}/struck"}
+    begin = time.time()
+    run = nunatak(*MARINE, "-run_years", "50", *FILES, "-io_transport", "async:1", "-io_format", "direct", ranks=3, environment=full,
+                  timeout=60)
+    refused(run, "No space left on device")
+    error, = [line for line in run.err.splitlines() if "error:" in line]
+    assert any(f"file '{name}'" in error for name in (*WRITTEN, "manifest.jsonl")), error
+    assert time.time() - begin < 30
     verify(tmp_path)
 
 
-def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(tmp_path):
-    begin = time.time()
-    run_on_a_disk_that_fills_up(tmp_path, 3, "async:1")
-    assert time.time() - begin < 30
-
-
-def names_a_hung_disk(tmp_path, healthy, transport, patience, named):
-    """So many ranks have a disk, and one more has one that writes a byte a second: one message has the words `named`. (All by one program
-    of mpiexec: that of Open MPI 5.0.7 crashes where there are two, `mpiexec -n 1 hostname : -n 1 hostname`.)"""
+def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
+    """Three ranks have a disk, and the fourth has one that writes a byte a second. (All by one program of mpiexec: that of Open MPI
+    5.0.7 crashes where there are two, `mpiexec -n 1 hostname : -n 1 hostname`.)"""
     program = [os.environ["NUNATAK"], *MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc",
-               "-io_format", "direct", "-io_transport", transport]
+               "-io_format", "direct", "-io_transport", "async:2"]
+    named = "s_00001.000.nc': output server (rank 3) has been in phase '"
 
     def run(folder, limit, patience, *slow):
         folder.mkdir()
-        of_last = f'test "$OMPI_COMM_WORLD_RANK" != {healthy} || export {shlex.join(slow)}; exec "$@"'
-        return subprocess.run([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(healthy + 1), "sh", "-c", of_last, "sh", *program, "-io_patience",
+        of_last = f'test "$OMPI_COMM_WORLD_RANK" != 3 || export {shlex.join(slow)}; exec "$@"'
+        return subprocess.run([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "4", "sh", "-c", of_last, "sh", *program, "-io_patience",
                                str(math.ceil(patience))], cwd=folder, capture_output=True, text=True, timeout=limit)
 
     def attempt(n):
         folder, begin = tmp_path / f"{n:.2f}", time.time()
-        done = run(folder, 60 * n, patience * n, f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {folder} {folder}.disk")
+        done = run(folder, 60 * n, 4 * n, f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {folder} {folder}.disk")
         assert done.returncode != 0
         assert time.time() - begin < 30 * n
         errors = [line for line in done.stderr.splitlines() if "error:" in line]
         assert len(errors) == 1 and named in errors[0] and "(-io_patience)" in errors[0], done.stderr
         assert not list(folder.glob("*.nc"))
     again_if_busy(attempt, lambda: run(tmp_path / "healthy", 300, 300), 0.7)
-
-
-def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
-    names_a_hung_disk(tmp_path, 3, "async:2", 4, "s_00001.000.nc': output server (rank 3) has been in phase '")
 
 
 def test_a_server_that_is_killed_ends_the_run_and_committed_files_stay(tmp_path):

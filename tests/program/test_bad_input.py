@@ -1,20 +1,13 @@
 """Bad input and bad options: a message that names the culprit, a non-zero status, no hang, no file left under a final name."""
+import json
 import os
 import subprocess
 
 import numpy as np
 import pytest
+from conftest import refused
 
 QUICK = ("-run_years", "0", "-stress", "sia")
-
-
-def refused(run, *words):
-    """The run failed, said every word, said it once, and left no stack trace."""
-    assert run.status != 0, run.text
-    for word in words:
-        assert word in run.text, f"expected {word!r} in:\n{run.text}"
-    assert "PETSC ERROR" not in run.text, run.text
-    assert run.text.count("nunatak: error:") == 1, run.text
 
 
 OPTIONS = [
@@ -71,36 +64,86 @@ def test_not_netcdf(nunatak, tmp_path):
     refused(nunatak("-i", "text.nc", ranks=2), "text.nc", "NetCDF")
 
 
-@pytest.mark.parametrize("missing", ["thk", "topg", "x"])
-def test_missing_variable(nunatak, island, missing):
-    island(lambda d: d.renameVariable(missing, "other"))
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", f"'{missing}'", "missing")
+def rename(name):
+    return lambda data: data.renameVariable(name, "other")
 
 
-def test_variable_of_the_state_that_is_missing(nunatak, island):
-    """A restart file says what it has of the state; without it a run would go on from another one and not say so."""
-    island(lambda d: d.setncattr("model_state_variables", "thk topg temp"))
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'temp'", "missing", "model_state_variables")
+def attributes(name, **values):
+    return lambda data: data[name].setncatts(values)
 
 
-def test_missing_dimension(nunatak, island):
+def has(name, value, where=(10, 10)):
+    """A variable with this value at one point; everywhere if the island has none of the name."""
+    def change(data):
+        if name not in data.variables:
+            data.createVariable(name, "f8", ("y", "x"))[:] = value
+        data[name][where] = value
+    return change
+
+
+def thickness_on(*dimensions):
     def change(data):
         data.renameVariable("thk", "old")
-        v = data.createVariable("thk", "f8", ("x",))
-        v.units = "m"
-        v[:] = 1.0
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'thk'", "(y, x)", "(x)")
+        data.createVariable("thk", "f8", dimensions)[:] = 1.0
+    return change
 
 
-def test_transposed(nunatak, island):
+def levels(*z):
     def change(data):
-        data.renameVariable("thk", "old")
-        v = data.createVariable("thk", "f8", ("x", "y"))
-        v.units = "m"
-        v[:] = 1.0
+        data.createDimension("z", len(z))
+        data.createVariable("z", "f8", ("z",))[:] = z
+        data.createVariable("temp", "f8", ("y", "x", "z"))[:] = 260.0
+    return change
+
+
+def spacing(d):
+    return has("x", d * np.arange(21), slice(None))
+
+
+def mapping(**values):
+    polar = dict(grid_mapping_name="polar_stereographic", latitude_of_projection_origin=-90.0, standard_parallel=-71.0,
+                 straight_vertical_longitude_from_pole=0.0)
+    return lambda data: data.createVariable("mapping", "i4", ()).setncatts({**polar, **values})
+
+
+def time(seconds):
+    return lambda data: data.setncattr("model_time_seconds", seconds)
+
+
+SPOILED = {  # what is done to the island; words of the error
+    **{f"no {name}": (rename(name), (f"'{name}'", "missing")) for name in ("thk", "topg", "x")},
+    "no temp, which its state has": (lambda data: data.setncattr("model_state_variables", "thk topg temp"),
+                                     ("'temp'", "missing", "model_state_variables")),
+    "one dimension": (thickness_on("x"), ("'thk'", "(y, x)", "(x)")),
+    "transposed": (thickness_on("x", "y"), ("'thk'", "(y, x)", "(x, y)")),
+    **{units: (attributes("thk", units=units), ("'thk'", units)) for units in ("kg", "bananas")},
+    "NaN on the first rank": (has("topg", np.nan, (0, 0)), ("'topg'", "NaN", "1 points")),
+    "NaN on the last rank": (has("topg", np.nan, (20, 20)), ("'topg'", "NaN", "1 points")),
+    "negative": (has("thk", -1.0), ("'thk'", "negative", "1 points")),
+    "irregular": (has("x", 0.0, 5), ("'x'", "equally spaced")),
+    **{f"spacing {d}": (spacing(d), ("coordinate 'x'", "unit")) for d in (1e-8, 1e30)},
+    **{f"{name} {value}": (attributes("thk", **{name: value}), ("'thk'", name))
+       for name, value in (("scale_factor", 0.0), ("scale_factor", np.nan), ("add_offset", np.inf))},
+    **{str(limits): (attributes("thk", **limits), ("'thk'", "valid range", f"found {found}"))
+       for limits, found in (({"valid_min": 500.0}, "0"), ({"valid_max": 700.0}, "1500"), ({"valid_range": [0.0, 700.0]}, "1500"),
+                             ({"valid_range": [0.0, 350.0], "scale_factor": 2.0}, "3000"))},
+    **{f"no {name}": (mapping(**{name: np.nan}), (f"mapping:{name}", "finite"))
+       for name in ("standard_parallel", "semi_major_axis", "latitude_of_projection_origin")},
+    **{f"time {seconds}": (time(seconds), ("model_time_seconds",)) for seconds in (1e300, np.nan, -np.inf)},
+    **{f"{name} {value}": (has(name, value), (f"'{name}'",))
+       for name, value in (("thk", 1e12), ("topg", 1e30), ("theta_ocean", -1.0), ("ice_surface_temp", -20.0), ("hardav", 0.0),
+                           ("tauc", -1e5), ("basins", -5), ("basins", 2e9), ("basins", 1.5))},
+    "levels not from 0": (levels(10, 500, 1000, 2000), ("'z'",)),
+    "levels that decrease": (levels(2000, 1000, 500, 0), ("'z'",)),
+    "a level twice": (levels(0, 500, 500, 2000), ("'z'",)),
+}
+
+
+@pytest.mark.parametrize("case", SPOILED)
+def test_spoiled_input(nunatak, island, case):
+    change, words = SPOILED[case]
     island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "'thk'", "(y, x)", "(x, y)")
+    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", *words)
 
 
 def test_database_of_units(nunatak, tmp_path):
@@ -111,34 +154,6 @@ def test_database_of_units(nunatak, tmp_path):
     broken = tmp_path / "units.xml"
     broken.write_text("<unit-system>")
     refused(run(broken), "UDUNITS", str(broken))
-
-
-@pytest.mark.parametrize("units", ["kg", "bananas"])
-def test_wrong_units(nunatak, island, units):
-    island(lambda d: d["thk"].setncattr("units", units))
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'thk'", units)
-
-
-@pytest.mark.parametrize("where", [(0, 0), (20, 20)], ids=["first rank", "last rank"])
-def test_nan(nunatak, island, where):
-    def change(data):
-        data["topg"][where] = np.nan
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'topg'", "NaN", "1 points")
-
-
-def test_negative_thickness(nunatak, island):
-    def change(data):
-        data["thk"][3, 4] = -1.0
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'thk'", "negative", "1 points")
-
-
-def test_irregular_coordinate(nunatak, island):
-    def change(data):
-        data["x"][5] += 5e3
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'x'", "equally spaced")
 
 
 @pytest.mark.parametrize("file_format", ["NETCDF3_CLASSIC", "NETCDF4"])
@@ -176,47 +191,6 @@ def test_help_into_a_pipe_that_closes(tmp_path):
     assert done.returncode == 0 and done.stderr == "", done
 
 
-@pytest.mark.parametrize("spacing", [1e-8, 1e30])
-def test_spacing_that_no_ice_sheet_has(nunatak, island, spacing):
-    def change(data):
-        data["x"][:] = spacing * np.arange(21)
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "coordinate 'x'", "unit")
-
-
-@pytest.mark.parametrize("name, value", [("scale_factor", 0.0), ("scale_factor", np.nan), ("add_offset", np.inf)])
-def test_packing_that_loses_the_values(nunatak, island, name, value):
-    island(lambda d: d["thk"].setncattr(name, value))
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "'thk'", name)
-
-
-@pytest.mark.parametrize("attributes, found", [({"valid_min": 500.0}, "0"), ({"valid_max": 700.0}, "1500"),
-                                               ({"valid_range": [0.0, 700.0]}, "1500"),
-                                               ({"valid_range": [0.0, 350.0], "scale_factor": 2.0}, "3000")], ids=str)
-def test_values_outside_of_their_valid_range(nunatak, island, attributes, found):
-    def change(data):
-        data["thk"].setncatts(attributes)
-        data["thk"].set_auto_maskandscale(False)
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=3), "island.nc", "'thk'", "valid range", f"found {found}")
-
-
-@pytest.mark.parametrize("attribute", ["standard_parallel", "semi_major_axis", "latitude_of_projection_origin"])
-def test_projection_that_is_no_number(nunatak, island, attribute):
-    def change(data):
-        data.createVariable("mapping", "i4", ()).setncatts({
-            "grid_mapping_name": "polar_stereographic", "latitude_of_projection_origin": -90.0, "standard_parallel": -71.0,
-            "straight_vertical_longitude_from_pole": 0.0, attribute: np.nan})
-    island(change)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", f"mapping:{attribute}", "finite")
-
-
-@pytest.mark.parametrize("time", [1e300, np.nan, -np.inf])
-def test_time_that_is_none(nunatak, island, time):
-    island(lambda d: d.setncattr("model_time_seconds", time))
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc", "model_time_seconds")
-
-
 @pytest.mark.parametrize("content, words", [
     ("", ("found none",)), ("# nothing\n\n", ("found none",)), (b"\x7fELF\x02\x00\x00", ("expected text",)),
     (b"init: d\xf6me\n", ("expected text",)), ("init: dome\ngrid:\n  Mx: 21\ninit: dome\n", ("line 4", "option init", "line 1")),
@@ -231,6 +205,16 @@ def test_time_that_is_none(nunatak, island, time):
 def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
+
+
+@pytest.mark.parametrize("name, text", [("bad.opts", "grid_Mx 21\n-init dome\n"), ("bad.yaml", "init: dome\n  grid_Mx: [21\n")],
+                         ids=["PETSc format", "YAML"])
+def test_malformed_options_file(nunatak, tmp_path, name, text):
+    """PETSc fails on rank 0 only: the others must not wait for it."""
+    (tmp_path / name).write_text(text)
+    run = nunatak("-options_file", name, ranks=2, timeout=20)
+    assert run.status != 0
+    assert name in run.text, run.text
 
 
 @pytest.mark.parametrize("name, content, more, words", [
@@ -264,3 +248,27 @@ def test_warnings_of_what_nobody_meant(nunatak, island):
     assert melting.status == 0 and melting.out.count("of ice where there was no more") == 1, melting.text
     calm = nunatak(*sia, "0.01", "-run_steps", "1")
     assert "warning: mass" not in calm.out and "faster than" not in calm.out, calm.text
+
+
+def test_variable_that_the_run_does_not_compute(nunatak, tmp_path):
+    """Found out before the first step; nothing is left behind."""
+    refused(nunatak("-init", "dome", "-grid_Mx", "11", *QUICK, "-spatial_file", "s.nc", "-spatial_vars", "thk,pico_basal_melt_rate"),
+            "-spatial_vars", "pico_basal_melt_rate")
+    assert not any(tmp_path.iterdir())
+
+
+def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):
+    island()
+    run = nunatak("-i", "island.nc", "-stress", "sia", "-grid_Mz", "5", "-run_steps", "2", "-climatic_mass_balance", "1e7", "-report", "r.json")
+    assert run.status != 0
+    assert not (tmp_path / "r.json").exists() or json.loads((tmp_path / "r.json").read_text())
+
+
+def test_options_without_effect_are_told(nunatak, island):
+    island()
+    run = nunatak("-i", "island.nc", "-grid_Mz", "3", *QUICK, "-seed", "2", "-o", "first.nc")
+    assert run.status == 0 and "option -seed has no effect" in run.out, run.text
+    run = nunatak("-i", "first.nc", *QUICK, "-grid_z_spacing", "equal")
+    assert run.status == 0 and "option -grid_z_spacing has no effect: first.nc has levels" in run.out, run.text
+    run = nunatak("-i", "first.nc", *QUICK, "-grid_z_spacing", "equal", "-grid_Mz", "4")
+    assert run.status == 0 and "no effect" not in run.out, run.text

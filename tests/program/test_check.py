@@ -1,15 +1,11 @@
-"""nunatak-check as a user meets it: the references of PISM are equal, a changed cell is named, the defects of PISM 2.3 are told."""
+"""nunatak-check as a user meets it: the references of PISM are equal, a changed cell is named, the two defects of PISM 2.3 are recognised."""
 import json
-import os
-import pathlib
-import shlex
 import shutil
-import subprocess
 
 import netCDF4
 import numpy as np
 import pytest
-from conftest import Run
+from conftest import FOLDER, run_program
 
 REFERENCE = ("-pico_gamma_T", 1e-5, "-pico_overturning", 0.8e6, "-pico_continental_shelf_depth", -2500)
 EXACT = ("mask", "pico_ice_rise_mask", "pico_ocean_mask", "pico_lake_mask", "pico_contshelf_mask", "pico_shelf_mask",
@@ -19,11 +15,8 @@ WATER = ("pico_temperature_box0", "pico_salinity_box0", "pico_temperature", "pic
 SMALL = ("1000001", "1011101", "1110111")  # one component, which PISM 2.3 splits in two
 
 
-def check(*arguments, folder, ranks=None):
-    program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-check")
-    start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
-    return Run(subprocess.run(start + [program] + [str(a) for a in arguments], cwd=folder, timeout=120, capture_output=True,
-                              text=True))
+def check(*arguments, folder, **keywords):
+    return run_program("nunatak-check", *arguments, cwd=folder, **keywords)
 
 
 @pytest.fixture
@@ -105,8 +98,7 @@ def test_a_changed_cell_is_named(reference, tmp_path, name):
 def test_numbers_of_shelves_do_not_matter(reference, tmp_path):
     def renumber(data):
         data["pico_shelf_mask"][:] = np.where(data["pico_shelf_mask"][:] > 0, 1000 - data["pico_shelf_mask"][:], 0)
-    run = check(reference(renumber), *REFERENCE, folder=tmp_path)
-    assert run.status == 0, run.text
+    check(reference(renumber), *REFERENCE, folder=tmp_path, status=0)
 
     def join(data):  # two shelves become one: the cells of the smaller one differ
         numbers = data["pico_shelf_mask"][:]
@@ -131,6 +123,61 @@ def test_a_value_that_is_missing_or_no_whole_number_differs(reference, tmp_path)
     different = changed(tmp_path / "r.json")
     assert list(different) == ["pico_box_mask"] and different["pico_box_mask"]["different"] == 2
     assert different["pico_box_mask"]["largest"] == "none"
+
+
+def test_distances_that_saturate(tmp_path):
+    """A shelf one cell wide in open ocean, of 798 cells in a row: PISM 2.3 counts to 83 on 41 x 41 cells."""
+    path = [(j, i) for n, j in enumerate(range(1, 40, 2))
+            for i in (range(1, 40) if n % 2 == 0 else range(39, 0, -1))]
+    path = [cell for n, cell in enumerate(path) for cell in
+            ([cell, (cell[0] + 1, cell[1])] if n % 39 == 38 and n < len(path) - 1 else [cell])]
+    true, mask = np.full((41, 41), -1), np.full((41, 41), 4)
+    for d, cell in enumerate(path):
+        mask[cell], true[cell] = (3, d) if d else (2, -1)  # the first one is the grounding line
+    assert true.max() == 798
+    run = check(write(tmp_path / "true.nc", mask, d_gl=true), folder=tmp_path)
+    assert run.status == 0 and "all equal (fields: 2)" in run.out, run.text
+    for parameter in ("pico_gamma_T = 3e-05 m s-1 (pism_config)", "pico_boxes = 3 (pism_overrides)", "-800 m (default)"):
+        assert parameter in run.out, run.text
+    file = write(tmp_path / "pism.nc", mask, d_gl=np.minimum(true, 83))
+    for ranks in (None, 3):
+        run = check(file, "-report", "r.json", folder=tmp_path, ranks=ranks)
+        assert run.status == 1 and "saturate explain all of it; with -pism_2.3 all fields are equal" in run.out, run.text
+        different = changed(tmp_path / "r.json")["pico_distance_gl"]
+        assert (different["different"], different["found"], different["largest"]) == (np.sum(true > 83), 83, 798 - 83)
+        assert check(file, "-pism_2.3", folder=tmp_path, ranks=ranks).status == 0
+
+
+def test_labels_that_split(tmp_path):
+    """One shelf in the form of SMALL, of which PISM 2.3 makes two: in open ocean, with land in a corner."""
+    mask = np.full((7, 11), 4)
+    mask[2:5, 2:9] = [[3 if c == "1" else 4 for c in row] for row in SMALL]
+    mask[0, 0] = 2
+    whole, split = np.where(mask == 3, 1, 0), np.where(mask == 3, 2, 0)
+    split[2:4, 2] = 1
+    whole, split = write(tmp_path / "whole.nc", mask, whole), write(tmp_path / "split.nc", mask, split)
+    run = check(split, "-report", "r.json", folder=tmp_path)
+    assert run.status == 1 and "labels that split explain all of it" in run.out, run.text
+    assert changed(tmp_path / "r.json")["pico_shelf_mask"]["different"] == 2
+    for file, more, status in ((whole, (), 0), (split, ("-pism_2.3",), 0), (whole, ("-pism_2.3",), 1),
+                               (whole, ("-pism_2.3", "-virtual_ranks", "11x7"), 0)):  # a rank for each cell loses nothing
+        assert check(file, *more, folder=tmp_path).status == status, (file, more)
+    for ranks in (2, 3):  # virtual ranks lose what processes lose
+        virtual = check(split, "-pism_2.3", "-virtual_ranks", ranks, folder=tmp_path)
+        assert check(split, "-pism_2.3", folder=tmp_path, ranks=ranks).out == virtual.out
+
+
+def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
+    """PISM's output has no theta_ocean: what enters a shelf is taken from the file, or from -forcing."""
+    def drop(data):
+        for name in ("theta_ocean", "salinity_ocean"):
+            data.renameVariable(name, "no_" + name)
+    path = reference(drop)
+    run = check(path, *REFERENCE, folder=tmp_path, ranks=2)
+    assert run.status == 0 and "water of box 0 is the file's" in run.out and "all equal (fields: 17)" in run.out, run.text
+    assert check(path, *REFERENCE[2:], folder=tmp_path).status == 1  # another gamma_T
+    run = check(path, *REFERENCE, "-forcing", shared / "reference/pico_antarctica_50km.nc", folder=tmp_path, ranks=2)
+    assert run.status == 0 and "water of box 0" not in run.out, run.text
 
 
 @pytest.mark.parametrize("arguments, message", [
@@ -158,10 +205,8 @@ def test_errors_have_status_2(tmp_path, arguments, message):
     assert run.status == 2 and message in run.err, run.text
 
 
-@pytest.mark.skipif(not pathlib.Path(os.environ["NUNATAK"]).exists(), reason="no model in this build")
+@pytest.mark.skipif(not (FOLDER / "nunatak").exists(), reason="no model in this build")
 def test_a_run_of_nunatak(nunatak, tmp_path):
     """What the model writes of one moment is what the tool finds."""
-    run = nunatak("-init", "marine", "-grid_dx", "32km", "-stress", "sia", "-o", "o.nc", ranks=2)
-    assert run.status == 0, run.text
-    run = check("o.nc", folder=tmp_path)
-    assert run.status == 0, run.text
+    nunatak("-init", "marine", "-grid_dx", "32km", "-stress", "sia", "-o", "o.nc", ranks=2, status=0)
+    check("o.nc", folder=tmp_path, status=0)

@@ -1,4 +1,4 @@
-"""The emulated cluster (perf/cluster): what it was told is what its hosts meet. Skipped where namespaces are not allowed.
+"""The emulated cluster (perf/cluster): its hosts have the network and the disks that were asked for. Skipped where namespaces are not allowed.
 
 Ranges are wide: the machine may be busy. Every command has a time limit.
 """
@@ -107,7 +107,7 @@ def test_ranks_see_the_nodes_and_send_what_they_send_elsewhere(cluster, tmp_path
     ("mpirun (Open MPI) 5.0.7", ["--prtemca plm_ssh_agent", "--map-by :OVERSUBSCRIBE", "--host node1:3,node2:3"], "orte"),
     ("HYDRA build details:", ["-launcher-exec", "-hosts node1:3,node2:3", "-genv OMP_NUM_THREADS 2"], "mca")])
 def test_each_mpi_library_is_started_by_its_own_names(cluster, tmp_path, version, expected, absent):
-    """What `mpirun` is told; ranks are started by the installed library in other tests."""
+    """The command line of `mpirun`; ranks are started by the installed library in other tests."""
     mpirun = tmp_path / "mpirun"
     mpirun.write_text(f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; else echo "$@"; fi\n')
     mpirun.chmod(0o755)

@@ -4,6 +4,7 @@ No cluster runs here: what a stranger could have planted is enough.
 """
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -41,37 +42,31 @@ def everything_refused(folder, expected):
     assert os.path.lexists(folder)
 
 
-@needs_root
-@pytest.mark.parametrize("planted", ["", "cluster.json", "room.pid"])
-def test_what_another_user_made_is_refused(tmp_path, victim, planted):
-    folder = plant(tmp_path / "c", victim, cluster_state.start_time(victim.pid))
-    os.chown(folder / planted, 65534, 65534)
-    everything_refused(folder, "found one of the user with number 65534")
+def of_another_user(path):
+    os.chown(path, 65534, 65534)
 
 
-@pytest.mark.parametrize("planted", ["", "cluster.json"])
-def test_a_link_is_refused(tmp_path, victim, planted):
-    folder = plant(tmp_path / "other", victim, cluster_state.start_time(victim.pid))
-    if planted:
-        (folder / planted).rename(tmp_path / planted)
-        (folder / planted).symlink_to(tmp_path / planted)
-    else:
-        (tmp_path / "c").symlink_to(folder)
-        folder = tmp_path / "c"
-    everything_refused(folder, "found a link")
+def behind_a_link(path):
+    other = path.parent.parent / "other"
+    path.rename(other)
+    path.symlink_to(other)
 
 
-@pytest.mark.parametrize("planted", ["", "room.pid"])
-def test_what_others_can_write_is_refused(tmp_path, victim, planted):
-    folder = plant(tmp_path / "c", victim, cluster_state.start_time(victim.pid))
-    (folder / planted).chmod(0o777)
-    everything_refused(folder, "found mode 0777")
+def for_everybody(path):
+    path.chmod(0o777)
 
 
-def test_a_folder_that_others_can_replace_is_refused(tmp_path, victim):
-    folder = plant(tmp_path / "c", victim, cluster_state.start_time(victim.pid))
-    tmp_path.chmod(0o777)
-    everything_refused(folder, "can write the folder above it")
+@pytest.mark.parametrize("change, planted, expected", [
+    *(pytest.param(of_another_user, name, "found one of the user with number 65534", marks=needs_root)
+      for name in ("", "cluster.json", "room.pid")),
+    (behind_a_link, "", "found a link"), (behind_a_link, "cluster.json", "found a link"),
+    (for_everybody, "", "found mode 0777"), (for_everybody, "room.pid", "found mode 0777"),
+    (for_everybody, "..", "can write the folder above it")])
+def test_what_a_stranger_could_have_made_is_refused(tmp_path, victim, change, planted, expected):
+    (tmp_path / "above").mkdir(mode=0o700)
+    folder = plant(tmp_path / "above/c", victim, cluster_state.start_time(victim.pid))
+    change(pathlib.Path(os.path.normpath(folder / planted)))
+    everything_refused(folder, expected)
 
 
 @pytest.mark.parametrize("start", [None, 0])

@@ -19,7 +19,7 @@ spec.loader.exec_module(lab)
 def test_iterations_grow_as_lab_7_says():
     for preconditioner, least, most in (("multigrid", 0.9, 1.25), ("bjacobi", 1.8, 2.2)):
         counts = [measured.iterations(preconditioner, M) for M in (61, 121, 241)]
-        growth = (counts[2] / counts[0]) ** 0.5  # of a refinement, in the mean of two: counts of about ten grow by whole numbers
+        growth = (counts[2] / counts[0]) ** 0.5  # per refinement, the average of two: counts of about ten grow by whole numbers
         assert least <= growth <= most, (preconditioner, counts)
         assert preconditioner != "multigrid" or all(n <= m for n, m in zip(counts, (9, 10, 13))), counts
 

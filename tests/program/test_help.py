@@ -1,4 +1,4 @@
-"""-help of every program: folded, with an example that runs."""
+"""-help of every program: folded, with an example that runs; and the tools need no PETSc."""
 import fcntl
 import os
 import pathlib
@@ -51,3 +51,16 @@ def test_the_example_runs(program, tmp_path):
     assert example[0] == program
     done = subprocess.run([FOLDER / program, *example[1:]], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0 and done.stderr == "", done
+
+
+def libraries(program):
+    run = subprocess.run(["ldd", FOLDER / program], capture_output=True, text=True, check=True)
+    names = [line.split()[0] for line in run.stdout.splitlines() if line.strip()]
+    assert any(name.startswith("libstdc++") for name in names), run.stdout
+    return names
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_only_the_model_loads_petsc(program):
+    """What the loader would load (ldd)."""
+    assert any("petsc" in name.lower() for name in libraries(program)) == (program == "nunatak")

@@ -1,27 +1,13 @@
 """nunatak-join as a user meets it: a run in subfiles, joined, is the run in one file; and can be continued."""
-import os
-import pathlib
-import shlex
-import subprocess
-
 import netCDF4
 import numpy as np
 import xarray as xr
-from conftest import Run
-
 MODEL = ("-init", "marine", "-grid_dx", "64km", "-stress", "sia", "-run_steps", 2)
 
 
-def join(folder, *arguments, ranks=1):
-    program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-join")
-    command = shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks), program] + [str(a) for a in arguments]
-    return Run(subprocess.run(command, cwd=folder, timeout=120, capture_output=True, text=True))
-
-
-def test_a_run_in_subfiles(nunatak, tmp_path):
+def test_a_run_in_subfiles(nunatak, tool, tmp_path):
     assert nunatak(*MODEL, "-o", "one.nc", ranks=2).status == 0
-    run = nunatak(*MODEL, "-o", "run.nc", "-timeseries_file", "series.nc", "-io_layout", "file-per-aggregator:2", ranks=3)
-    assert run.status == 0, run.text
+    nunatak(*MODEL, "-o", "run.nc", "-timeseries_file", "series.nc", "-io_layout", "file-per-aggregator:2", ranks=3, status=0)
     assert (tmp_path / "series.nc").exists() and not (tmp_path / "run.nc").exists()
     assert sorted(p.name for p in tmp_path.glob("run.nc.*")) == ["run.nc.0000", "run.nc.0001"]
     with xr.open_dataset(tmp_path / "run.nc.0001", decode_times=False) as piece, \
@@ -31,7 +17,7 @@ def test_a_run_in_subfiles(nunatak, tmp_path):
         assert 0 < part.thk.size < whole.thk.size
         np.testing.assert_array_equal(piece.thk, part.thk)
 
-    run = join(tmp_path, "-i", "run.nc", "-o", "joined.nc", ranks=2)
+    run = tool("join", "-i", "run.nc", "-o", "joined.nc", ranks=2)
     assert run.status == 0 and "joined 2 subfiles of run.nc, 1 record(s): joined.nc" in run.out, run.text
     with netCDF4.Dataset(tmp_path / "one.nc") as one, netCDF4.Dataset(tmp_path / "joined.nc") as joined:
         assert list(one.variables) == list(joined.variables)
@@ -42,10 +28,10 @@ def test_a_run_in_subfiles(nunatak, tmp_path):
     assert nunatak("-i", "joined.nc", "-run_steps", 1, "-o", "next.nc", ranks=2).status == 0
 
 
-def test_refused(nunatak, tmp_path):
-    run = join(tmp_path, "-i", "run.nc", "-o", "joined.nc", ranks=2)
+def test_refused(nunatak, tool):
+    run = tool("join", "-i", "run.nc", "-o", "joined.nc", ranks=2)
     assert run.status == 1
     assert run.err.count("error:") == 1 and "run.nc.0000': no such file (the first subfile of 'run.nc')" in run.err
-    assert "expected the name of the subfiles" in join(tmp_path, "-i", "run.nc").err
+    assert "expected the name of the subfiles" in tool("join", "-i", "run.nc").err
     many = nunatak("-init", "marine", "-grid_dx", "64km", "-o", "run.nc", "-io_format", "serial", "-io_layout", "box:1")
     assert many.status == 1 and "gathers to rank 0 by itself" in many.err

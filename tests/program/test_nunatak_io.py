@@ -1,14 +1,10 @@
 """nunatak-io as a user meets it: every workload, read back value by value; what its JSON promises; clear errors."""
+import functools
 import json
-import os
-import pathlib
-import shlex
-import subprocess
 
 import netCDF4
 import numpy as np
 import pytest
-from conftest import Run
 
 WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB", "netcdf4",
         "netcdf4/order=zyx/deflate=1", "hybrid", "direct", "direct/box:1", "direct/calls=mpiio", "pnetcdf/zslab", "netcdf4/box:1",
@@ -23,14 +19,9 @@ PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flu
 
 
 @pytest.fixture
-def bench(tmp_path):
-    """bench(*arguments, ranks=n): without `ranks` no mpiexec is used."""
-    def call(*arguments, ranks=None):
-        program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-io")
-        start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
-        return Run(subprocess.run(start + [program] + [str(a) for a in arguments], cwd=tmp_path, timeout=120, capture_output=True,
-                                  text=True))
-    return call
+def bench(tool):
+    """bench(*arguments, ranks=n): nunatak-io in a fresh folder."""
+    return functools.partial(tool, "io")
 
 
 def report(folder, name="out.json"):
@@ -41,8 +32,7 @@ def report(folder, name="out.json"):
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
     run = bench("-workload", workload, *WORKLOADS[workload].split(), "-ways", ",".join(WAYS), "-repeat", 1, "-records", 2,
-                "-report", "out.json", ranks=ranks)
-    assert run.status == 0, run.text
+                "-report", "out.json", ranks=ranks, status=0)
     told = report(tmp_path)
     written = told["workload"]["fixed_bytes"] + 2 * told["workload"]["bytes_per_record"]
     assert written == told["probe"]["bytes"] > 1000
@@ -66,9 +56,9 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
 
 
 def test_the_report(bench, tmp_path):
-    run = bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-ways", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
-                "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-report", "out.json", ranks=2)
-    assert run.status == 0, run.text
+    bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-ways", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
+          "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-report",
+          "out.json", ranks=2, status=0)
     told = report(tmp_path)
     assert told["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
     assert told["turns"] == 3 and told["first_turn_dropped"] is True
@@ -94,9 +84,8 @@ def test_the_report(bench, tmp_path):
 
 
 def test_what_is_in_the_file(bench, tmp_path):
-    run = bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-ways", "serial,pnetcdf/order=zyx", "-repeat", 1,
-                "-records", 2, "-keep", "-verify", "no", ranks=3)
-    assert run.status == 0, run.text
+    bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-ways", "serial,pnetcdf/order=zyx", "-repeat", 1,
+          "-records", 2, "-keep", "-verify", "no", ranks=3, status=0)
     folder = tmp_path / "nunatak-io.files"
     assert sorted(p.name for p in folder.iterdir()) == ["manifest.jsonl", "way0.nc", "way1.nc"]
     with netCDF4.Dataset(folder / "way0.nc") as a, netCDF4.Dataset(folder / "way1.nc") as b:

@@ -1,25 +1,14 @@
 """nunatak-step as a user meets it: the same fields and the same messages on processes and on virtual ranks."""
 import json
-import os
-import pathlib
-import shlex
-import subprocess
 
 import pytest
-from conftest import Run
+from conftest import run_program
 
 GRID = ("-grid_dx", "100000", "-grid_Mz", "6", "-ssa_multigrid_gather", "200")
 
 
-def step(folder, *arguments, ranks=None):
-    program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-step")
-    start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
-    return Run(subprocess.run(start + [program, *arguments], cwd=folder, timeout=120, capture_output=True, text=True))
-
-
 def found(folder, *arguments, ranks=None):
-    run = step(folder, *GRID, *arguments, "-report", "found.json", ranks=ranks)
-    assert run.status == 0, run.text
+    run_program("nunatak-step", *GRID, *arguments, "-report", "found.json", cwd=folder, ranks=ranks, status=0)
     return json.loads((folder / "found.json").read_text())
 
 
@@ -57,5 +46,5 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
     (("-grid_dz", "1"), None, "-grid_dz"),
 ])
 def test_refused(tmp_path, arguments, ranks, words):
-    run = step(tmp_path, "-grid_dx", "100000", *arguments, ranks=ranks)
+    run = run_program("nunatak-step", "-grid_dx", "100000", *arguments, cwd=tmp_path, ranks=ranks)
     assert run.status not in (0, 134) and words in run.text, run.text

@@ -12,6 +12,7 @@ import time
 
 import pytest
 from clusters import cluster, counts, needs_file_system, needs_slurm, skip_without_cluster  # noqa: F401 (cluster is a fixture)
+from conftest import FOLDER
 
 SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
 STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
@@ -59,15 +60,6 @@ def records(folder):
     return [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
 
 
-def fails(tmp_path, text, full=False):
-    path = tmp_path / "wrong.yaml"
-    path.write_text(text)
-    with pytest.raises(study_file.StudyError) as error:
-        study_file.read(path, full)
-    assert str(error.value).startswith(f"file '{path}': ")
-    return str(error.value)[len(f"file '{path}': "):]
-
-
 @pytest.mark.parametrize("text, complaint", [
     ("", "expected the keys of a study"),
     ("strong: [", "expected YAML, found: while parsing"),
@@ -97,8 +89,12 @@ def fails(tmp_path, text, full=False):
     ("a: &a [x, x]\nb: &b [*a, *a]\nstrong: {nodes: *b}", "expected YAML, found: an alias, which studies do not have"),
 ])
 def test_mistakes_in_a_study_are_named(tmp_path, text, complaint):
-    said = fails(tmp_path, text)
-    assert complaint in said and len(said) < 500
+    path = tmp_path / "wrong.yaml"
+    path.write_text(text)
+    with pytest.raises(study_file.StudyError) as error:
+        study_file.read(path)
+    said = str(error.value)
+    assert said.startswith(f"file '{path}': ") and complaint in said and len(said) < 500 + len(str(path))
 
 
 def test_mistakes_of_the_command_are_named(study, tmp_path):
@@ -123,13 +119,17 @@ def test_words_that_the_program_does_not_have_are_refused_before_the_first_run(s
 
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
-@pytest.mark.parametrize("full", [False, True])
-def test_studies_that_ship_have_words_of_the_program(path, full):
-    read = study_file.read(path, full and "full" in study_file.load(path))[0]
-    program = pathlib.Path(os.environ["NUNATAK"]).with_name(read["program"])
-    known = jobs.known_options(program)
+def test_studies_that_ship_can_be_read_in_both_sizes_and_have_words_of_the_program(path):
+    scaled = study_file.read(path)[0]
+    known = jobs.known_options(FOLDER / scaled["program"])
     assert len(known) > 30 and "stress" not in known or known["stress"]
-    jobs.refuse_unknown(points.runs_of(read), known)
+    jobs.refuse_unknown(points.runs_of(scaled), known)
+    if "full" in study_file.load(path):
+        full, text = study_file.read(path, full=True)
+        jobs.refuse_unknown(points.runs_of(full), known)
+        assert len(points.runs_of(full)) > len(points.runs_of(scaled)) and "full:" not in text
+        path = path.with_name("none")
+        assert study_file.checked(path, study_file.yaml.load(text, study_file.Loader)) == full  # study.yaml is a study, too
 
 
 def test_a_batch_system_that_is_not_there_is_one_sentence(monkeypatch):
@@ -150,16 +150,6 @@ def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):
         side = int(run["options"]["grid_Mx"])
         assert run["options"]["grid_My"] == str(side) and side % 4 == 1 and side * side == run["cells"]
         assert run["options"]["seed"] == "7" and run["options"]["init"] == "marine"
-
-
-@pytest.mark.parametrize("path", sorted((SOURCE / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
-def test_studies_that_ship_can_be_read_in_both_sizes(path):
-    scaled = points.runs_of(study_file.read(path)[0])
-    if "full" in study_file.load(path):
-        full, text = study_file.read(path, full=True)
-        assert len(points.runs_of(full)) > len(scaled) and "full:" not in text
-        path = path.with_name("none")
-        assert study_file.checked(path, study_file.yaml.load(text, study_file.Loader)) == full  # study.yaml is a study, too
 
 
 def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):

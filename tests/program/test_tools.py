@@ -1,28 +1,13 @@
 """nunatak-distance and nunatak-labels as a user meets them: equal answers and equal counts on processes and virtual ranks."""
+import csv
 import json
-import os
-import pathlib
-import shlex
-import subprocess
 
 import netCDF4
 import numpy as np
 import pytest
-from conftest import Run
 
 MASKS = ("percolation:0.65:3", "serpentine", "spiral", "comb", "checkerboard", "shelves:2:0.8", "empty", "full")
 COUNTS = ("messages", "bytes", "exchanges", "collectives", "lagged", "work")
-
-
-@pytest.fixture
-def tool(tmp_path):
-    """tool("distance", *arguments, ranks=n): without `ranks` no mpiexec is used."""
-    def call(name, *arguments, ranks=None):
-        program = str(pathlib.Path(os.environ["NUNATAK"]).parent / f"nunatak-{name}")
-        start = [] if ranks is None else shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks)]
-        return Run(subprocess.run(start + [program] + [str(a) for a in arguments], cwd=tmp_path, timeout=120, capture_output=True,
-                                  text=True))
-    return call
 
 
 def runs(path):
@@ -94,11 +79,55 @@ def test_seeds(tool, tmp_path, seeds, cells):
         cells = {"beside:0": [(0, 0), (0, 2), (1, 1)],
                  "near:0+7": [(0, 0), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (2, 2), (2, 3)]}[seeds]
     (tmp_path / "m.pgm").write_text("P2 4 3 9\n" + "\n".join(" ".join(map(str, row)) for row in values))
-    run = tool("distance", "-i", "m.pgm", "-seeds", seeds, "-virtual_ranks", "1,2x3", "-compare", "-o", "d.nc")
-    assert run.status == 0, run.text
+    tool("distance", "-i", "m.pgm", "-seeds", seeds, "-virtual_ranks", "1,2x3", "-compare", "-o", "d.nc", status=0)
     with netCDF4.Dataset(tmp_path / "d.nc") as data:
         assert sorted(map(tuple, np.argwhere(data["distance"][:] == 1))) == sorted(cells)
         np.testing.assert_array_equal(data["distance"][:] == -1, values != 1)
+
+
+def test_straight_distances_are_compared_with_straight_ones(tool, tmp_path):
+    """fmm gives other values than steps: not a difference. The default does not run it."""
+    grid = ("-mask", "full", "-grid_Mx", 21, "-seeds", "at:10:10", "-virtual_ranks", "1,3x3", "-report", "r.json")
+    run = tool("distance", *grid, "-solvers", "bfs,fmm", "-compare")
+    assert run.status == 0 and "all equal (comparisons: 2)" in run.out, run.text
+    assert tool("distance", *grid).status == 0
+    solvers = [r["solver"] for r in runs(tmp_path / "r.json")]
+    assert "fmm" not in solvers and solvers[:2] == ["sweep", "bfs"]
+
+
+def test_random_and_given_seeds(tool, tmp_path):
+    random = ("-mask", "percolation:0.5", "-grid_Mx", 40, "-seeds")
+    assert tool("distance", *random, "random:7:20", "-virtual_ranks", "1,5x5", "-compare", "-o", "a.nc").status == 0
+    with netCDF4.Dataset(tmp_path / "a.nc") as data, netCDF4.Dataset(tmp_path / "start.nc", "w") as start:
+        found = data["distance"][:]
+        assert 15 <= np.count_nonzero(found == 1) <= 20
+        start.createDimension("y", 40)
+        start.createDimension("x", 40)
+        start.createVariable("start", "i1", ("y", "x"))[:] = np.where(found > 1, 0, found)
+    run = tool("distance", "-i", "start.nc", "-variable", "start", "-seeds", "given", "-expect", "a.nc", ranks=2)
+    assert run.status == 0 and "all equal" in run.out, run.text
+    assert tool("distance", *random, "random:8:20", "-expect", "a.nc").status == 1
+
+
+def test_csv_grows(tool, tmp_path):
+    grid = ("-mask", "full", "-grid_Mx", 12, "-solvers", "bfs", "-csv", "scan.csv")
+    for more in ((), ("-csv_append", "-virtual_ranks", "1,2x2")):
+        assert tool("distance", *grid, *more).status == 0
+    rows = list(csv.DictReader((tmp_path / "scan.csv").open()))
+    assert [(r["ranks"], r["virtual"]) for r in rows] == [("1", "false"), ("1", "true"), ("4", "true")]
+    assert rows[0]["loggp_s"] == "" and float(rows[2]["loggp_s"]) > 0.0
+    run = tool("labels", "-mask", "full", "-csv", "scan.csv", "-csv_append")
+    assert run.status == 1 and "expected the columns" in run.err, run.text
+
+
+def test_the_machine_counts(tool, tmp_path):
+    """The time of a modelled machine is made of L, o, g, G and visits, in any unit."""
+    grid = ("-mask", "full", "-grid_Mx", 32, "-virtual_ranks", "2x2", "-solvers", "sweep", "-report", "r.json")
+    zero = [word for name in "L o g G visit".split() for word in (f"-loggp_{name}", "0")]
+    for more, latency in ((), 0.0), (("-loggp_L", "1.5us"), 1.5e-6):
+        assert tool("distance", *grid, *zero, *more).status == 0
+        run, = runs(tmp_path / "r.json")
+        assert run["loggp_s"] == pytest.approx(latency * (run["rounds"] + 2 * run["collectives"]), rel=1e-12)
 
 
 @pytest.mark.parametrize("name, variable, ranks", [("distance", "distance", 3), ("labels", "label", None)])
@@ -158,7 +187,6 @@ def test_virtual_ranks_and_grids(tool):
 def test_antarctica(tool, shared, tmp_path):
     """Cell types that follow from thickness and bed, refined."""
     data = shared / "data" / "antarctica_32km.nc"
-    run = tool("distance", "-i", data, "-refine", 2, "-virtual_ranks", "1,8x8", "-compare", "-report", "r.json")
-    assert run.status == 0, run.text
+    tool("distance", "-i", data, "-refine", 2, "-virtual_ranks", "1,8x8", "-compare", "-report", "r.json", status=0)
     assert all(r["domain_cells"] > 1000 for r in runs(tmp_path / "r.json"))
     assert tool("labels", "-i", data, "-domain", "0+2", "-compare", ranks=2).status == 0

@@ -1,21 +1,16 @@
-"""nunatak-verify, and what a run does about its input: what was changed after it was written is told, by name."""
+"""nunatak-verify, and what a run does about its input: what was changed after it was written is named."""
 import json
 import os
-import pathlib
-import shlex
 import shutil
-import subprocess
 
 import pytest
-from conftest import Run
+from conftest import run_program
 
 DOME = ("-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2", "-verbose", "false")
 
 
 def verify(folder, *arguments, ranks=1):
-    program = str(pathlib.Path(os.environ["NUNATAK"]).parent / "nunatak-verify")
-    command = shlex.split(os.environ["NUNATAK_MPIEXEC"]) + [str(ranks), program] + [str(a) for a in arguments]
-    return Run(subprocess.run(command, cwd=folder, timeout=120, capture_output=True, text=True))
+    return run_program("nunatak-verify", *arguments, ranks=ranks, cwd=folder)
 
 
 def flip(path, at):
@@ -27,8 +22,7 @@ def flip(path, at):
 
 @pytest.fixture
 def files(nunatak, tmp_path):
-    run = nunatak(*DOME, "-o", "o.nc", "-spatial_file", "s.nc", "-timeseries_file", "t.nc", ranks=2)
-    assert run.status == 0, run.text
+    nunatak(*DOME, "-o", "o.nc", "-spatial_file", "s.nc", "-timeseries_file", "t.nc", ranks=2, status=0)
     return tmp_path
 
 
@@ -65,8 +59,7 @@ def test_each_change_is_told(files, ranks):
 
 def test_pieces(nunatak, tmp_path):
     """Subfiles are files like others."""
-    run = nunatak(*DOME, "-o", "run.nc", "-io_layout", "file-per-aggregator:2", ranks=2)
-    assert run.status == 0, run.text
+    nunatak(*DOME, "-o", "run.nc", "-io_layout", "file-per-aggregator:2", ranks=2, status=0)
     assert verify(tmp_path, "run.nc").out.startswith("2 file(s), ")
     flip(tmp_path / "run.nc.0001", -1)
     run = verify(tmp_path, "run.nc", ranks=2)

@@ -8,16 +8,11 @@ import time
 
 import netCDF4
 import pytest
+from conftest import assert_same_bits, ranks_of
 
 MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.2")
 SERIES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "1", "-spatial_vars", "thk,mask")
 ENDED_EARLY = 85
-
-
-def bits(path):
-    with netCDF4.Dataset(path) as data:
-        data.set_auto_mask(False)
-        return {name: data[name][:].tobytes() for name in data.variables}
 
 
 def year(path):
@@ -45,35 +40,20 @@ def wait_for_steps(process, steps):
     return lines
 
 
-def ranks_of(process):
-    """The processes of the program under mpiexec."""
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
-    return [int(pid) for pid in children if os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(os.environ["NUNATAK"])]
-
-
 def continued(nunatak, folder, until, *options, ranks):
-    run = nunatak("-i", "state.nc", "-stress", "sia", "-dt_max", "0.2", "-run_until", until, *SERIES, "-o", "end.nc", *options,
-                  ranks=ranks, cwd=folder)
-    assert run.status == 0, run.text
-
-
-def assert_same(one, other, names=("series.nc", "maps.nc", "end.nc")):
-    for name in names:
-        a, b = bits(one / name), bits(other / name)
-        assert a.keys() == b.keys()
-        for variable in a:
-            assert a[variable] == b[variable], f"{variable} of {name}"
+    nunatak("-i", "state.nc", "-stress", "sia", "-dt_max", "0.2", "-run_until", until, *SERIES, "-o", "end.nc", *options,
+            ranks=ranks, cwd=folder, status=0)
 
 
 @pytest.mark.parametrize("ranks, later", [(1, 2), (2, 4), (4, 1)])
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGUSR1], ids=["SIGTERM", "SIGUSR1"])
 def test_signal(nunatak, tmp_path, ranks, later, how):
-    """One rank alone is told (the last one): all end, and the rest of the run has the bits of the run that was not told."""
+    """The last rank alone gets the signal: all end, and the rest of the run has the bits of an uninterrupted run."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir(), parts.mkdir()
     process = start(parts, *MARINE, "-run_until", "100000", *SERIES, "-o", "state.nc", "-report", "r.json", ranks=ranks)
     lines = wait_for_steps(process, 3)
-    os.kill(process.pid if ranks == 1 else ranks_of(process)[-1], how)
+    os.kill(process.pid if ranks == 1 else ranks_of(process)[ranks - 1], how)
     text = "".join(lines) + process.communicate(timeout=60)[0]
     assert process.returncode == ENDED_EARLY, text
     assert text.count("nunatak: ended early") == 1 and f"({how.name}): -i state.nc continues" in text, text
@@ -82,10 +62,10 @@ def test_signal(nunatak, tmp_path, ranks, later, how):
     at = year(parts / "state.nc")
     assert 0.3 < at < 1000
     until = str(round(at + 1.5))
-    run = nunatak(*MARINE, "-run_until", until, *SERIES, "-o", "end.nc", ranks=ranks, cwd=whole)
-    assert run.status == 0, run.text
+    nunatak(*MARINE, "-run_until", until, *SERIES, "-o", "end.nc", ranks=ranks, cwd=whole, status=0)
     continued(nunatak, parts, until, ranks=later)
-    assert_same(whole, parts)
+    for name in ("series.nc", "maps.nc", "end.nc"):
+        assert_same_bits(whole / name, parts / name)
 
 
 def test_limit(nunatak, tmp_path):
@@ -116,8 +96,7 @@ def test_signal_without_a_place_for_the_state(tmp_path):
 def test_a_run_that_is_done_has_status_0(nunatak, tmp_path):
     """-run_until of a run that has come there already: its result is written again."""
     assert nunatak(*MARINE, "-run_until", "0.4", "-run_wall", "1h", "-o", "state.nc").status == 0
-    run = nunatak("-i", "state.nc", "-stress", "sia", "-run_until", "0.4", "-run_wall", "1h", "-o", "state.nc")
-    assert run.status == 0, run.text
+    nunatak("-i", "state.nc", "-stress", "sia", "-run_until", "0.4", "-run_wall", "1h", "-o", "state.nc", status=0)
     run = nunatak("-i", "state.nc", "-stress", "sia", "-run_until", "0.2", "-o", "state.nc")
     assert run.status == 1 and "-run_until" in run.err
 
@@ -126,8 +105,7 @@ def test_a_run_that_is_done_has_status_0(nunatak, tmp_path):
                                            ("1-12", 129600), ("1-12:30", 131400), ("1.5 h", 5400), ("2d 1h", 176400),
                                            ("0.5 hour", 1800), ("1e3 s", 1000)])
 def test_ways_to_write_a_time(nunatak, tmp_path, text, seconds):
-    run = nunatak("-init", "dome", "-grid_Mx", "11", "-grid_Mz", "5", "-run_wall", text, "-o", "o.nc", "-report", "r.json")
-    assert run.status == 0, run.text
+    nunatak("-init", "dome", "-grid_Mx", "11", "-grid_Mz", "5", "-run_wall", text, "-o", "o.nc", "-report", "r.json", status=0)
     assert json.loads((tmp_path / "r.json").read_text())["options"]["run_wall"] == f"{seconds} s"
 
 
