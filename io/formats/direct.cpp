@@ -18,6 +18,7 @@
 //
 // The header changes only by that number, so that the file grows in place.
 #include "io/agree.hpp"
+#include "io/async/on_disk.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
@@ -280,8 +281,13 @@ private:
   void write_pending() {
     if (m_rank % 2 == 1)
       std::reverse(m_pending.begin(), m_pending.end()); // neighbours meet less often on a server
-    for (const Run& run : m_pending) {
-      write(run);
+    const auto write_all_runs = [this] {
+      for (const Run& run : m_pending) write(run);
+    };
+    if (m_options.calls == "mpiio") { // calls of MPI
+      write_all_runs();
+    } else {
+      on_disk(m_used, write_all_runs);
     }
     m_pending.clear();
     m_used = 0;
