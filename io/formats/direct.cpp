@@ -212,7 +212,7 @@ public:
     m_records = records;
     m_error.rethrow();
     if (m_rank != 0) return;
-    at(m_path + "': expected to set its length",
+    at(name() + "': expected to set its length",
        [&] { m_file->set_size(m_layout.file_size(records)); });
   }
 
@@ -301,13 +301,20 @@ private:
       try {
         n = m_file->write(begin, run.data + done, run.size - done);
       } catch (const Error& cause) {
-        throw Error("file '" + m_path + "': " + variable_at(begin) +
+        throw Error("file '" + name() + "': " + variable_at(begin) +
                     ": expected to write it; found: " + cause.what());
       }
       done += n;
       m_work.written_bytes += static_cast<std::int64_t>(n);
       m_work.written_operations += 1;
     }
+  }
+
+  /// That of messages: after the first commit the final one.
+  std::string name() const {
+    const std::filesystem::path path(m_path);
+    const bool is_renamed = path.extension() == ".tmp" && !std::filesystem::exists(path);
+    return is_renamed ? (path.parent_path() / path.stem()).string() : m_path;
   }
 
   /// The variable to which this byte of the file belongs, for messages.
