@@ -1,5 +1,6 @@
 #include "io/async/serve.hpp"
 
+#include "io/async/on_disk.hpp"
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
@@ -78,6 +79,7 @@ int Server::run() {
   for (const int signal : {SIGTERM, SIGUSR1})
     std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
   keep_memory();
+  const Meanwhile meanwhile([this] { return take_ahead(); });
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
   while (!m_status) {
     bool has_done = take();
@@ -114,8 +116,7 @@ void Server::execute(const Bytes& action) {
       return open(announce(from));
     case Action::begin_batch: {
       const int number = from.take<int>();
-      m_batches[number].file = from.take<int>();
-      return m_inbox.open_batch(number);
+      return begin_batch(number, from.take<int>());
     }
     case Action::end_batch:
       return end_batch(from);

@@ -8,7 +8,8 @@
 //
 // A batch is what is put into a file until its record ends or -io_buffer bytes have come to a
 // server. Its values are put together in memory, in runs as long as the file has them, and written
-// when it ends. What belongs to later batches stays with the clients. After an error everything is
+// when it ends. Meanwhile the next one is taken: a thread makes the calls that wait for a disk
+// (on_disk.hpp). What belongs to later batches stays with the clients. After an error everything is
 // taken and dropped, so that no client waits.
 #pragma once
 
@@ -69,12 +70,14 @@ private:
   };
 
   bool take(); ///< what has come; false if there was nothing
+  bool take_ahead();
   void place(Batch& batch, const std::byte* message);
   Assembled& part_of_batch(Batch& batch, const Key& key);
 
   bool is_ready(const Bytes& action);
   void execute(const Bytes& action);
   void make_writer(Unpacker& from);
+  void begin_batch(int number, int file);
   OpenFile& announce(Unpacker& from);
   void open(OpenFile& file);
   void end_batch(Unpacker& from);

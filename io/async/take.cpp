@@ -9,14 +9,51 @@ bool Server::take() {
   });
 }
 
+/// The same while a disk is waited for: the next batch is begun before its action is executed, and
+/// another one if the open ones have ended and are small.
+bool Server::take_ahead() {
+  constexpr std::size_t small = 1 << 20; // bytes
+  const bool has_taken = take();
+  std::size_t ended = 0, bytes = 0; // of the open batches
+  for (const Bytes& action : m_inbox.actions()) {
+    Unpacker from(action.data());
+    const auto what = from.take<Action>();
+    if (what == Action::writer) break; // what comes after it needs its options
+    if (what == Action::open) announce(from);
+    if (what == Action::begin_batch) {
+      const int number = from.take<int>();
+      const bool is_open = m_batches.count(number) > 0;
+      if (!is_open && (ended < m_batches.size() || bytes > small)) break;
+      begin_batch(number, from.take<int>());
+    }
+    if (what == Action::end_batch) {
+      const Batch& batch = m_batches.at(from.take<int>());
+      ended += 1;
+      for (const Key& key : from.take<std::vector<Key>>())
+        bytes += bytes_here(m_files.at(batch.file), key.v);
+    }
+  }
+  return has_taken;
+}
+
 /// Of a variable.
 std::size_t Server::bytes_here(const OpenFile& file, std::size_t v) const {
   return elements_of(file.boxes[v][me()]) * bytes_of(file.schema.variables[v].type);
 }
 
-/// What is needed to take its values. Local.
+/// Its values are taken from now on, if they are not already. Local.
+void Server::begin_batch(int number, int file) {
+  const auto [batch, is_new] = m_batches.try_emplace(number);
+  if (!is_new) return;
+  batch->second.file = file;
+  m_inbox.open_batch(number);
+}
+
+/// What is needed to take the values of a file, if it is not known already. Local.
 Server::OpenFile& Server::announce(Unpacker& from) {
-  OpenFile& opened = m_files[from.take<int>()];
+  const auto [file, is_new] = m_files.try_emplace(from.take<int>());
+  OpenFile& opened = file->second;
+  if (!is_new) return opened;
   opened.writer = from.take<int>();
   opened.path = from.take<std::string>();
   opened.options = from.take<FileOptions>();

@@ -15,6 +15,7 @@
 // measure the overhead of MPI-IO. The header changes only in the number of records, so the file
 // grows in place.
 #include "io/agree.hpp"
+#include "io/async/on_disk.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
@@ -207,7 +208,7 @@ public:
     m_records = records;
     m_error.rethrow();
     if (m_rank != 0) return;
-    at(m_path + "': expected to set its length",
+    at(name() + "': expected to set its length",
        [&] { m_file->set_size(m_layout.file_size(records)); });
   }
 
@@ -276,8 +277,13 @@ private:
   void write_pending() {
     if (m_rank % 2 == 1)
       std::reverse(m_pending.begin(), m_pending.end()); // neighbours collide less on a server
-    for (const Run& run : m_pending) {
-      write(run);
+    const auto write_all_runs = [this] {
+      for (const Run& run : m_pending) write(run);
+    };
+    if (m_options.calls == "mpiio") { // calls of MPI
+      write_all_runs();
+    } else {
+      on_disk(m_used, write_all_runs);
     }
     m_pending.clear();
     m_used = 0;
@@ -291,13 +297,20 @@ private:
       try {
         n = m_file->write(begin, run.data + done, run.size - done);
       } catch (const Error& cause) {
-        throw Error("file '" + m_path + "': " + variable_at(begin) +
+        throw Error("file '" + name() + "': " + variable_at(begin) +
                     ": expected to write it; found: " + cause.what());
       }
       done += n;
       m_work.written_bytes += static_cast<std::int64_t>(n);
       m_work.written_operations += 1;
     }
+  }
+
+  /// That of messages: after the first commit the final one.
+  std::string name() const {
+    const std::filesystem::path path(m_path);
+    const bool is_renamed = path.extension() == ".tmp" && !std::filesystem::exists(path);
+    return is_renamed ? (path.parent_path() / path.stem()).string() : m_path;
   }
 
   /// The variable that contains this byte of the file, for messages.

@@ -19,44 +19,65 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 
 namespace nunatak::io {
 
 namespace {
 
-/// An open file. HDF5 closes files abandoned by an exception when MPI ends, but after ROMIO has
-/// ended, and would crash. A later attribute of MPI_COMM_SELF is deleted earlier, on all ranks in
-/// the same order, and its callback closes the file.
+/// An open file. HDF5 closes what was abandoned (an exception) when MPI ends, but after ROMIO has
+/// ended: it would crash. An attribute of MPI_COMM_SELF that was set later is deleted earlier, on
+/// all ranks in the same order, and closes the file. A file that cannot be written (a full disk)
+/// crashes HDF5 (1.10) in nc_close or at its own end: the run is then aborted.
 class OpenFile {
 public:
-  OpenFile() { MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_file, &m_key, nullptr); }
+  explicit OpenFile(MPI_Comm comm) {
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_abandoned, &m_key, nullptr);
+    MPI_Comm_dup(comm, &m_file->comm);
+  }
   ~OpenFile() { MPI_Comm_free_keyval(&m_key); }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
   void opened(int ncid) {
-    MPI_Comm_set_attr(MPI_COMM_SELF, m_key,
-                      reinterpret_cast<void*>(static_cast<std::intptr_t>(ncid)));
+    m_file->ncid = ncid;
+    MPI_Comm_set_attr(MPI_COMM_SELF, m_key, m_file);
   }
 
-  int close(int ncid) {
-    const int status = nc_close(ncid); // the callback below finds it closed
+  void cannot_be_closed() { m_file->can_be_closed = false; }
+
+  /// The status of nc_close.
+  int close() {
+    const int status = nc_close(m_file->ncid);
+    m_file->is_open = false;
     MPI_Comm_delete_attr(MPI_COMM_SELF, m_key);
     return status;
   }
 
 private:
-  static int close_file(MPI_Comm, int, void* ncid, void*) {
-    nc_close(static_cast<int>(reinterpret_cast<std::intptr_t>(ncid)));
+  struct Attribute {
+    MPI_Comm comm = MPI_COMM_NULL; ///< a copy: that of the format may be gone when MPI ends
+    int ncid = -1;
+    bool is_open = true, can_be_closed = true;
+  };
+  static int close_abandoned(MPI_Comm, int, void* attribute, void*) {
+    const std::unique_ptr<Attribute> file(static_cast<Attribute*>(attribute));
+    if (file->is_open) {
+      MPI_Barrier(file->comm); // rank 0 has printed its error
+      if (!file->can_be_closed || nc_sync(file->ncid) != NC_NOERR) MPI_Abort(MPI_COMM_WORLD, 1);
+      nc_close(file->ncid);
+    }
+    MPI_Comm_free(&file->comm);
     return MPI_SUCCESS;
   }
   int m_key = MPI_KEYVAL_INVALID;
+  Attribute* m_file = new Attribute; ///< lives as long as the attribute
 };
 
 class Netcdf4 final : public Format {
 public:
   Netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
+      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_file(comm),
         m_quota(comm, schema, options.copy_bytes()) {
     // for HDF5 objects at least that large; the setting is global
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
@@ -82,7 +103,9 @@ public:
       define_storage(v);
     }
     definition.attributes();
-    check(nc_enddef(m_ncid), "header");
+    const int status = nc_enddef(m_ncid);
+    if (status != NC_NOERR) m_file.cannot_be_closed();
+    check(status, "header");
     for (std::size_t v = 0; v < m_schema.variables.size(); ++v)
       set_access(v, m_options.access == "collective");
   }
@@ -96,7 +119,11 @@ public:
 
   void wait() override { m_error.rethrow(); }
   void flush() override { check(nc_sync(m_ncid), "flush"); }
-  void close() override { check(m_file.close(m_ncid), "close"); }
+  /// Ends on all ranks before nc_close if what is still in memory cannot be written.
+  void close() override {
+    agree(m_comm, [&] { check(nc_sync(m_ncid), "close"); });
+    check(m_file.close(), "close");
+  }
   std::uint64_t defined_size() const override { return expected_size(0); }
   /// The chunks, and metadata of HDF5; compressed sizes are unknown.
   std::uint64_t expected_size(std::uint64_t records) const override {

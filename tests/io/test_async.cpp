@@ -1,6 +1,7 @@
 // The transport async: the same files as sync, errors that come back, and nobody who waits for
 // ever.
 #include "io/async/client.hpp"
+#include "io/async/on_disk.hpp"
 #include "io/async/servers.hpp"
 #include "io/durable/verify.hpp"
 #include "tests/io/pattern.hpp"
@@ -11,6 +12,7 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -210,6 +212,34 @@ TEST_CASE("a ring holds no more messages than it may, however small they are") {
       MPI_Recv(message, 8, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+TEST_CASE("a server takes what comes while a call waits for the disk, whose error it throws") {
+  constexpr std::size_t much = 1 << 20;
+  const auto thread_of_call = [&](std::size_t bytes) {
+    std::thread::id id;
+    io::on_disk(bytes, [&] { id = std::this_thread::get_id(); });
+    return id;
+  };
+  std::atomic<int> taken = 0;
+  {
+    const io::Meanwhile meanwhile([&] { return ++taken > 0; });
+    io::on_disk(much, [&] {
+      while (taken < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    CHECK(thread_of_call(much) != std::this_thread::get_id());
+    CHECK(thread_of_call(much - 1) == std::this_thread::get_id());
+    CHECK_THROWS_AS(io::on_disk(much, [] { throw io::Error("full"); }), io::Error);
+  }
+  CHECK(thread_of_call(much) == std::this_thread::get_id()); // no server
+  bool is_done = false;
+  const io::Meanwhile meanwhile([]() -> bool { throw io::Error("no more"); });
+  const auto slow_call = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    is_done = true;
+  };
+  CHECK_THROWS_AS(io::on_disk(much, slow_call), io::Error);
+  CHECK(is_done); // what it uses lives until then
 }
 
 TEST_CASE("an error of a server reaches all ranks, and what was committed stays") {

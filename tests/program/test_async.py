@@ -171,3 +171,18 @@ def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     assert peaks[0] - alone[0] < (3 + 8) * MEBIBYTE, (peaks, alone)
     more = written["servers"][0]["peak_bytes"] - null["servers"][0]["peak_bytes"]
     assert more < (2 * 8 + 32) * MEBIBYTE, more  # the largest variable has more than -io_buffer: 8 MB
+
+
+def test_a_server_takes_the_next_record_while_it_writes(tmp_path):
+    """A record of 11 MB is on its way to the disk for 8 s (so long its first write takes); through a ring of 1 MiB the client hands over the
+    next one meanwhile, and waits for room less than half of that time."""
+    program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
+    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
+               f"NUNATAK_DISK=5e7 {tmp_path}/nunatak-io.files/way {tmp_path / 'disk'} 8", str(program), "-workload", "pism:G5km", "-scale", "0.08", "-records", "2",
+               "-repeat", "1", "-ways", "direct", "-io_transport", "async:1", "-io_pool", "1MiB", "-o", str(tmp_path), "-report",
+               str(tmp_path / "written.json")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    written = json.loads((tmp_path / "written.json").read_text())["ways"][0]
+    assert written["seconds"]["median"] > 8 + 0.9 * written["payload_bytes"] / 5e7
+    assert written["phases"]["stall"]["max_s"] < 4, written["phases"]["stall"]
