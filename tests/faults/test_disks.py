@@ -81,7 +81,7 @@ def test_a_full_disk_is_an_error_of_the_model(small_disk, output_format):
 @pytest.mark.parametrize("output_format", FORMATS)
 def test_a_disk_that_fills_up_keeps_what_was_committed(small_disk, output_format):
     kept = 0
-    for size in ("100k", "160k", "220k", "280k", "340k"):
+    for size in ("100k", "160k", "220k", "280k", "340k", "420k", "500k"):
         folder = small_disk(size)
         run = subprocess.run(mpiexec(2) + [os.environ["NUNATAK_VICTIM"], "run", str(folder), output_format, "20"],
                              capture_output=True, text=True, timeout=60)
