@@ -1,4 +1,4 @@
-// Any schema, filled with values that tell their place, written by any decomposition and compared
+// Any schema, filled with values that encode their place, written by any decomposition and compared
 // after reading. For the tests of layouts and of joining.
 #pragma once
 
@@ -164,28 +164,14 @@ inline void put(io::File& file, const std::vector<std::size_t>& record, const Cu
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const io::Variable& variable = schema.variables[v];
     if (schema.has_records(variable) == record.empty()) continue;
-    const auto with_type = [&](const auto& f) {
-      switch (variable.type) {
-      case Type::int8:
-        return f(std::int8_t{});
-      case Type::int16:
-        return f(std::int16_t{});
-      case Type::int32:
-        return f(std::int32_t{});
-      case Type::int64:
-        return f(std::int64_t{});
-      case Type::float32:
-      case Type::float64: // float32 from double
-        return f(double{});
-      }
-    };
     const bool is_cut = variable.dimensions.size() > 1 &&
                         std::any_of(variable.dimensions.begin(), variable.dimensions.end(),
                                     [&](const std::string& d) {
                                       return schema.dimensions[schema.dimension(d)].distributed;
                                     });
-    with_type([&](auto type) {
-      using T = decltype(type);
+    io::with_type(variable.type, [&](auto type) {
+      using T = std::conditional_t<std::is_floating_point_v<decltype(type)>, double,
+                                   decltype(type)>; // float32 from double
       if (!is_cut) return put_everywhere<T>(file, v, record);
       for (const Box& box :
            cut(schema, v, rank_in(comm), size_of(comm), record.empty() ? 0 : record[0]))

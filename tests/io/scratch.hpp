@@ -2,7 +2,9 @@
 #pragma once
 
 #include "io/agree.hpp"
+#include "io/writer.hpp"
 
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <mpi.h>
 
 #include <cstdlib>
@@ -26,7 +28,30 @@ inline std::string message(const std::function<void()>& f) {
   return "no error";
 }
 
-/// Tells whether two files have the same bytes.
+/// CHECK that the expression is refused with a message that contains `words`.
+#define CHECK_REFUSED(expression, words)                                                           \
+  CHECK_THAT(message([&] { expression; }), Catch::Matchers::ContainsSubstring(words))
+
+/// The lines of `n` that this rank has, if ranks share them evenly.
+struct Part {
+  std::size_t first, count;
+};
+inline Part my_part(std::size_t n, MPI_Comm comm = MPI_COMM_WORLD) {
+  const auto rank = static_cast<std::size_t>(rank_in(comm)),
+             size = static_cast<std::size_t>(size_of(comm));
+  return {n * rank / size, n * (rank + 1) / size - n * rank / size};
+}
+
+/// Flips one bit of a byte of a file.
+inline void flip(const std::string& path, std::uintmax_t at) {
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(at));
+  const int byte = file.get();
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(byte ^ 16));
+}
+
+/// Two files have the same bytes if these numbers are the same.
 inline std::size_t file_hash(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw nunatak::io::Error("file '" + path + "': expected to read it");
@@ -42,6 +67,11 @@ inline std::int64_t bytes_of_process(const std::string& counter) {
   while (in >> name >> bytes && name != counter + ":") {
   }
   return bytes;
+}
+
+inline std::unique_ptr<nunatak::io::Writer> writer_of(const std::string& method,
+                                                      MPI_Comm comm = MPI_COMM_WORLD) {
+  return nunatak::io::make_writer(comm, nunatak::io::parse_method(method, {}));
 }
 
 class Scratch {

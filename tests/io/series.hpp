@@ -1,4 +1,4 @@
-// A series of records whose values tell their record, written by all ranks and read back. Used by
+// A series of records whose values encode their record, written by all ranks and read back. Used by
 // the tests of commits.
 #pragma once
 
@@ -19,14 +19,31 @@ inline nunatak::io::Schema series() {
   return s;
 }
 
+/// The same with a history of at most 1024 letters.
+inline nunatak::io::Schema with_history(std::string history) {
+  history.resize(1024, ' ');
+  nunatak::io::Schema schema = series();
+  schema.attributes = {{"title", "a"}, {"history", history}, {"comment", "b"}};
+  return schema;
+}
+
 inline void put_record(nunatak::io::File& file, std::size_t t, MPI_Comm comm = MPI_COMM_WORLD) {
-  const auto rank = static_cast<std::size_t>(rank_in(comm)),
-             size = static_cast<std::size_t>(size_of(comm));
-  const std::size_t first = 100 * rank / size, last = 100 * (rank + 1) / size;
-  const std::vector<double> thk(last - first, static_cast<double>(t) + 0.25);
+  const auto [first, count] = my_part(100, comm);
+  const std::vector<double> thk(count, static_cast<double>(t) + 0.25);
   file.put_all("time", t, std::vector<double>{static_cast<double>(t)});
-  file.put("thk", t, nunatak::io::Block{{first}, {last - first}, {}}, thk.data());
+  file.put("thk", t, nunatak::io::Block{{first}, {count}, {}}, thk.data());
   file.end_record(static_cast<std::int64_t>(t));
+}
+
+/// A series of `end` records, closed.
+inline void write_series(const std::string& path, const std::string& method,
+                         const nunatak::io::Schema& schema, std::size_t end) {
+  const auto writer =
+      nunatak::io::make_writer(MPI_COMM_WORLD, nunatak::io::parse_method(method, {}));
+  const auto file = writer->open(path, schema, {nunatak::io::FileKind::append, 1});
+  for (std::size_t t = 0; t < end; ++t) put_record(*file, t);
+  file->close();
+  writer->finish();
 }
 
 /// Number of records of the file under its final name; every value is checked.

@@ -14,30 +14,15 @@ namespace io = nunatak::io;
 
 namespace {
 
-io::Schema with_history(std::string history) {
-  history.resize(1024, ' ');
-  io::Schema schema = series();
-  schema.attributes = {{"history", history}};
-  return schema;
-}
-
 /// f(comm, suffix of a method) on the ranks that compute: with servers, or all ranks.
 template <class F> void compute(const std::string& transport, const F& f) {
   if (transport == "sync") return f(MPI_COMM_WORLD, std::string());
   with_servers(transport, [&](MPI_Comm comm) { f(comm, "/transport=" + transport); });
 }
 
-/// Five records, closed.
-void write_series(const std::string& path, const std::string& method) {
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
-  const auto file = writer->open(path, with_history("one"), {io::FileKind::append, 1});
-  for (std::size_t t = 0; t < 5; ++t) put_record(*file, t);
-  file->close();
-}
-
 /// Kept records 0 to 2, and 3 to 5 after them.
 void go_on(MPI_Comm comm, const std::string& path, const std::string& method) {
-  const auto writer = io::make_writer(comm, io::parse_method(method, {}));
+  const auto writer = writer_of(method, comm);
   const std::size_t before = file_hash(path);
   for (const bool has_more : {false, true}) { // the first is given up: the old file stands
     const auto file =
@@ -56,15 +41,14 @@ void go_on(MPI_Comm comm, const std::string& path, const std::string& method) {
 
 } // namespace
 
-TEST_CASE(
-    "a series that servers continue in place has the bytes that the ranks would have written") {
+TEST_CASE("a series that servers continue in place has the bytes of the ranks' own") {
   const std::string transport = GENERATE("async:1", "async:2", "async:2+1");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
   const std::string before = GENERATE("serial", "direct"),
                     method = GENERATE("direct", "direct/box");
   for (const std::string& way : {std::string("sync"), transport}) {
-    write_series(scratch / (way + ".nc"), before);
+    write_series(scratch / (way + ".nc"), before, with_history("one"), 5);
     compute(way, [&](MPI_Comm comm, const std::string& suffix) {
       go_on(comm, scratch / (way + ".nc"), method + suffix);
     });
@@ -76,8 +60,7 @@ TEST_CASE(
   CHECK_FALSE(lines_of(scratch / "manifest.jsonl").back().contains("grows"));
 }
 
-TEST_CASE("servers write a series anew for the reasons, and refuse it with the error, of the ranks "
-          "themselves") {
+TEST_CASE("servers write a series anew, or refuse it, for the reasons of the ranks") {
   const std::string transport = GENERATE("async:1", "async:2", "async:1+1");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
@@ -90,7 +73,7 @@ TEST_CASE("servers write a series anew for the reasons, and refuse it with the e
     io::Schema schema;
     int every = 1;
   };
-  write_series(path, "direct");
+  write_series(path, "direct", with_history("one"), 5);
   const std::string none = scratch / "none/ts.nc";
   for (const Case& c :
        {Case{"direct", path, "another header", other},
@@ -100,7 +83,7 @@ TEST_CASE("servers write a series anew for the reasons, and refuse it with the e
     for (const int n : {0, 1}) {
       scratch.on_rank_0([&] { std::filesystem::remove(path + ".tmp"); }); // of a file given up
       compute(n == 0 ? "sync" : transport, [&](MPI_Comm comm, const std::string& suffix) {
-        const auto writer = io::make_writer(comm, io::parse_method(c.method + suffix, {}));
+        const auto writer = writer_of(c.method + suffix, comm);
         const std::string error = message([&] {
           const auto file =
               writer->open(c.path, c.schema, {io::FileKind::append, c.every, 3, true});

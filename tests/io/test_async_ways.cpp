@@ -81,7 +81,7 @@ TEST_CASE("with async:S+T files that grow have servers of their own") {
       for (const io::ServerReport& report : writer.server_reports())
         bytes.push_back(report.summary.work.written_bytes);
       if (rank_in(comm) == 0) REQUIRE(bytes.size() == 2);
-      bytes.resize(2, 0); // elsewhere nobody is told
+      bytes.resize(2, 0); // known on rank 0
       return bytes;
     };
     {
@@ -101,8 +101,7 @@ TEST_CASE("with async:S+T files that grow have servers of their own") {
   });
 }
 
-TEST_CASE(
-    "a record costs the ranks that compute one collective call, for which nobody waits at once") {
+TEST_CASE("a record costs the computing ranks one collective call, which does not block") {
   if (!has_room_for("async:1")) return;
   const Scratch scratch;
   const Schema schema = pattern::ice();
@@ -149,8 +148,7 @@ TEST_CASE("pieces that servers have written are joined to the file of one rank")
   CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints.empty());
 }
 
-TEST_CASE(
-    "a bit that changes on its way to a server is found by the sums of the ranks that compute") {
+TEST_CASE("a bit that changes on its way to a server is found by the clients' sums") {
   if (!has_room_for("async:1")) return;
   const Scratch scratch;
   Schema schema;
@@ -158,10 +156,8 @@ TEST_CASE(
   schema.variables = {{"good", io::Type::float64, {"time", "y", "x"}, {}},
                       {"bad", io::Type::float64, {"time", "y", "x"}, {}}};
   const auto rows = [](MPI_Comm comm) {
-    const auto size = static_cast<std::size_t>(size_of(comm)),
-               rank = static_cast<std::size_t>(rank_in(comm));
-    const std::size_t begin = 12 * rank / size, end = 12 * (rank + 1) / size;
-    return io::Block{{begin, 0}, {end - begin, 5}, {}};
+    const auto [first, count] = my_part(12, comm);
+    return io::Block{{first, 0}, {count, 5}, {}};
   };
   for (const bool is_damaged : {false, true}) {
     with_servers("async:1", [&](MPI_Comm comm) {

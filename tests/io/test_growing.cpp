@@ -10,28 +10,10 @@
 
 using namespace nunatak;
 
-TEST_CASE("append: a committed state can be opened at any time and survives") {
-  const Scratch scratch;
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
-  const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
-  {
-    const auto file = writer->open(path, series(), {io::FileKind::append, 2});
-    put_record(*file, 0);
-    CHECK_FALSE(std::filesystem::exists(path));
-    for (std::size_t t = 1; t < 5; ++t) {
-      put_record(*file, t);
-      CHECK(complete_records(path) == (t < 3 ? 2 : 4));
-      CHECK(io::verify_manifest(manifest).empty());
-    }
-  } // never closed
-  CHECK(complete_records(path) == 4);
-  CHECK(io::verify_manifest(manifest).empty());
-}
-
 TEST_CASE("formats that do not grow in place are committed when they are closed") {
   const Scratch scratch;
   const std::string method = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid");
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
+  const auto writer = writer_of(method);
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   for (const std::size_t records : {3, 2}) { // the second run replaces the first
     const auto file = writer->open(path, series(), {io::FileKind::append, 1});
@@ -45,10 +27,9 @@ TEST_CASE("formats that do not grow in place are committed when they are closed"
   CHECK(lines_of(manifest).size() == 2);
 }
 
-TEST_CASE("append: kept records are committed with the next one at the earliest, and any record on "
-          "demand") {
+TEST_CASE("append: kept records are committed with the next one, any record on demand") {
   const Scratch scratch;
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
+  const auto writer = writer_of("direct");
   const std::string path = scratch / "ts.nc";
   const auto file = writer->open(path, series(), {io::FileKind::append, 2, 3});
   for (std::size_t t = 0; t < 3; ++t) put_record(*file, t);
@@ -62,11 +43,9 @@ TEST_CASE("append: kept records are committed with the next one at the earliest,
   CHECK(complete_records(path) == 4);
 }
 
-TEST_CASE("append in place: every commit is in the file under its final name, what comes after it "
-          "is not") {
+TEST_CASE("append in place: the file holds what is committed under its final name, and no more") {
   const Scratch scratch;
-  const auto writer = io::make_writer(
-      MPI_COMM_WORLD, io::parse_method(GENERATE("direct", "direct/zslab", "direct/box:1"), {}));
+  const auto writer = writer_of(GENERATE("direct", "direct/zslab", "direct/box:1"));
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   const auto intact = [&](std::size_t records) {
     CHECK(complete_records(path) == records);
@@ -74,15 +53,7 @@ TEST_CASE("append in place: every commit is in the file under its final name, wh
     CHECK(message([&] { io::require_intact(MPI_COMM_WORLD, path); }) == "no error");
     MPI_Barrier(MPI_COMM_WORLD);
   };
-  const auto flip = [&](std::uintmax_t at) {
-    scratch.on_rank_0([&] {
-      std::fstream f(path, std::ios::in | std::ios::out | std::ios::binary);
-      f.seekg(static_cast<std::streamoff>(at));
-      const int byte = f.get();
-      f.seekp(static_cast<std::streamoff>(at));
-      f.put(static_cast<char>(byte ^ 16));
-    });
-  };
+  const auto flip_byte = [&](std::uintmax_t at) { scratch.on_rank_0([&] { flip(path, at); }); };
   {
     const auto file = writer->open(path, series(), {io::FileKind::append, 1});
     for (std::size_t t = 0; t < 5; ++t) {
@@ -94,22 +65,22 @@ TEST_CASE("append in place: every commit is in the file under its final name, wh
     file->put_all("time", 5, std::vector<double>{5.0}); // a record that is under way
     file->sync();
     intact(5);
-  } // never closed: what lies beyond the commit stays, and is nobody's
+  } // never closed: what lies beyond the commit stays, uncommitted
   const auto line = lines_of(manifest).back();
   CHECK(line["grows"] == true);
   CHECK(line["records"] == 5);
   const std::uintmax_t size = line["size"];
   CHECK(std::filesystem::file_size(path) > size);
-  flip(size);
+  flip_byte(size);
   intact(5);
-  flip(size - 1); // of a value that is committed
+  flip_byte(size - 1); // of a value that is committed
   CHECK(io::verify_manifest(manifest).size() == 1);
   MPI_Barrier(MPI_COMM_WORLD);
-  flip(size - 1);
-  flip(7); // the last byte of the number of records
+  flip_byte(size - 1);
+  flip_byte(7); // the last byte of the number of records
   CHECK_FALSE(io::verify_manifest(manifest).empty());
   MPI_Barrier(MPI_COMM_WORLD);
-  flip(7);
+  flip_byte(7);
   // the next run replaces it: not before its first commit
   const auto file = writer->open(path, series(), {io::FileKind::append, 2});
   put_record(*file, 0);
@@ -129,13 +100,11 @@ TEST_CASE("append in place: every commit is in the file under its final name, wh
   CHECK(io::verify_manifest(manifest).size() == 1); // it is closed: nothing follows
 }
 
-TEST_CASE(
-    "killed while a record is committed in place: the file has what the last line says, or one "
-    "record more") {
+TEST_CASE("killed while a record is committed in place: that record is there, or it is not") {
   const Scratch scratch;
   scratch.on_rank_0([&] {
     const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
-    const auto writer = io::make_writer(MPI_COMM_SELF, io::parse_method("direct", {}));
+    const auto writer = writer_of("direct", MPI_COMM_SELF);
     const auto file = writer->open(path, series(), {io::FileKind::append, 1});
     for (std::size_t t = 0; t < 3; ++t) put_record(*file, t, MPI_COMM_SELF);
     const auto lines = lines_of(manifest);
@@ -154,19 +123,16 @@ TEST_CASE(
   });
 }
 
-TEST_CASE("a thousand records, each committed in place: bytes written, header and manifest "
-          "included, over bytes put") {
+TEST_CASE("a thousand records, each committed in place: bytes written over bytes put") {
   const Scratch scratch;
   constexpr std::size_t records = 1000, cells = 2000;
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
-             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}, {"cell", cells}};
   schema.variables = {{"thk", io::Type::float64, {"time", "cell"}, {}}};
-  const std::size_t first = cells * rank / size, count = cells * (rank + 1) / size - first;
+  const auto [first, count] = my_part(cells);
   const std::vector<double> thk(count, 1.5);
   const std::string manifest = scratch / "manifest.jsonl";
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
+  const auto writer = writer_of("direct");
   const std::int64_t before = bytes_of_process("wchar");
   const auto file = writer->open(scratch / "ts.nc", schema, {io::FileKind::append, 1});
   for (std::size_t t = 0; t < records; ++t) {
@@ -184,36 +150,14 @@ TEST_CASE("a thousand records, each committed in place: bytes written, header an
   });
 }
 
-namespace {
-
-io::Schema with_history(std::string history) {
-  history.resize(1024, ' ');
-  io::Schema schema = series();
-  schema.attributes = {{"title", "a"}, {"history", history}, {"comment", "b"}};
-  return schema;
-}
-
-/// Records begin <= t < end of a series; closed.
-void write_series(const std::string& path, const std::string& method, const io::Schema& schema,
-                  std::size_t end) {
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
-  const auto file = writer->open(path, schema, {io::FileKind::append, 1});
-  for (std::size_t t = 0; t < end; ++t) put_record(*file, t);
-  file->close();
-  writer->finish();
-}
-
-} // namespace
-
-TEST_CASE("a series that goes on in place has the bytes of one that was written at once, and "
-          "stands until the next record comes") {
+TEST_CASE("a series that goes on in place has the bytes of one written at once") {
   const Scratch scratch;
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   const std::string before = GENERATE("serial", "pnetcdf", "direct"),
                     method = GENERATE("direct", "direct/zslab", "direct/box:1");
   write_series(path, before, with_history("one"), 5);
   const std::size_t bytes_before = file_hash(path);
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
+  const auto writer = writer_of(method);
   const auto in = [&](std::size_t records) {
     CHECK(complete_records(path) == records);
     CHECK(io::verify_manifest(manifest).empty());
@@ -251,7 +195,7 @@ TEST_CASE("a continued series without a new record ends with those that it keeps
   const Scratch scratch;
   const std::string path = scratch / "ts.nc";
   write_series(path, "direct", with_history("one"), 5);
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
+  const auto writer = writer_of("direct");
   const auto file =
       writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
   REQUIRE(file->is_continued());
@@ -267,7 +211,7 @@ TEST_CASE("a series that cannot go on in place is written anew, and says why") {
   const auto why = [&](const std::string& method, const io::Schema& schema, int every = 1) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (!is_cut_off) scratch.on_rank_0([&] { std::filesystem::remove(path + ".tmp"); });
-    const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method(method, {}));
+    const auto writer = writer_of(method);
     const auto file = writer->open(path, schema, {io::FileKind::append, every, 3, true});
     CHECK_FALSE(file->is_continued());
     std::string reason = file->why_anew();
@@ -314,7 +258,7 @@ TEST_CASE("41 records and 2 more in place: bytes written over bytes put") {
     file.put_all("thk", t, std::vector<double>(cells, 0.5));
     file.end_record();
   };
-  const auto writer = io::make_writer(MPI_COMM_WORLD, io::parse_method("direct", {}));
+  const auto writer = writer_of("direct");
   const auto first = writer->open(path, schema("one"), {io::FileKind::append, 10});
   for (std::size_t t = 0; t < 41; ++t) put(*first, t);
   first->close();

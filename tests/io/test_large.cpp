@@ -47,24 +47,14 @@ io::Hyperslab corner(const io::Schema& schema, std::size_t v, std::size_t record
   return slab;
 }
 
-template <class T> std::vector<std::byte> numbers(std::size_t n, int first) {
-  std::vector<std::byte> bytes(n * sizeof(T));
-  auto* values = reinterpret_cast<T*>(bytes.data());
-  for (std::size_t k = 0; k < n; ++k) values[k] = static_cast<T>(first + static_cast<int>(k));
-  return bytes;
-}
-
 std::vector<std::byte> numbers(Type type, std::size_t n, int first) {
-  switch (type) {
-  case Type::int8:
-    return numbers<std::int8_t>(n, first);
-  case Type::int32:
-    return numbers<std::int32_t>(n, first);
-  case Type::float32:
-    return numbers<float>(n, first);
-  default:
-    return numbers<double>(n, first);
-  }
+  return io::with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<std::byte> bytes(n * sizeof(T));
+    auto* values = reinterpret_cast<T*>(bytes.data());
+    for (std::size_t k = 0; k < n; ++k) values[k] = static_cast<T>(first + static_cast<int>(k));
+    return bytes;
+  });
 }
 
 } // namespace

@@ -60,8 +60,7 @@ std::vector<Box> columns(const Schema& schema, std::size_t v, int rank, int size
 
 } // namespace
 
-TEST_CASE("auto deals small variables to all ranks, where the format does not say where they "
-          "begin, too") {
+TEST_CASE("auto deals small variables to all ranks, whatever the format knows") {
   const std::int64_t n = size_of(MPI_COMM_WORLD);
   Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", 64, true}, {"x", 64, true}};
@@ -201,8 +200,7 @@ private:
 
 } // namespace
 
-TEST_CASE("the inner format gets lasting pieces, equally many on all ranks, also after it has "
-          "failed on one") {
+TEST_CASE("the inner format gets equally many lasting pieces on all ranks, failed or not") {
   const int rank = rank_in(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
   const Schema schema = one_field();
   io::Options options;

@@ -67,16 +67,15 @@ TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of 
   }
 }
 
-TEST_CASE("auto: long runs stay, short ones move, and the choice is told") {
+TEST_CASE("auto: long runs stay, short ones move, and the choice is reported") {
   const Scratch scratch;
-  const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
-             size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  const auto size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   constexpr std::size_t length = 120;
   Schema schema;
   schema.dimensions = {{"y", length, true}, {"x", length, true}};
   schema.variables = {{"rows", Type::float64, {"y", "x"}, {}},
                       {"columns", Type::float64, {"y", "x"}, {}}};
-  const std::size_t first = length * rank / size, count = length * (rank + 1) / size - first;
+  const auto [first, count] = my_part(length);
   std::vector<double> values(length * count);
   std::iota(values.begin(), values.end(), 1.0);
   io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto"));
@@ -132,57 +131,46 @@ TEST_CASE("formats that write together, after a layout") {
   CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
 }
 
-TEST_CASE("pieces that change from record to record, and several puts of a variable") {
+TEST_CASE("pieces that change from record to record, several puts, small buffers") {
   const Scratch scratch;
   const Schema schema = pattern::ice();
   write_alone(scratch, schema);
   const std::string format = GENERATE("pnetcdf/", "direct/");
-  for (const pattern::Cut& cut :
-       {pattern::Cut(pattern::changing_patches), pattern::Cut(pattern::halves)}) {
-    for (const std::string& layout : three_layouts) {
-      INFO(format << layout);
-      io::Writer writer(MPI_COMM_WORLD, options_of(format + layout + "/ranks_per_node=2"));
-      pattern::write(writer, scratch / "ex.nc", schema, records, cut);
-      check_same(scratch, scratch / "ex.nc", schema);
-    }
-  }
-}
-
-TEST_CASE("small buffers: a record in rounds, a variable in parts") {
-  const Scratch scratch;
-  const Schema schema = pattern::ice();
-  write_alone(scratch, schema);
-  const std::string buffer = GENERATE("100", "2000"), format = GENERATE("pnetcdf/", "direct/");
+  const auto [cut, buffer] =
+      GENERATE(table<pattern::Cut, std::string>({{pattern::changing_patches, ""},
+                                                 {pattern::halves, ""},
+                                                 {pattern::halves, "/buffer=100"},
+                                                 {pattern::patches, "/buffer=2000"}}));
   for (const std::string& layout : three_layouts) {
-    INFO(format << layout << ", " << buffer << " bytes");
-    io::Writer writer(MPI_COMM_WORLD,
-                      options_of(format + layout + "/ranks_per_node=2/buffer=" + buffer));
-    pattern::write(writer, scratch / "ex.nc", schema, records,
-                   buffer == "100" ? pattern::halves : pattern::patches);
+    INFO(format << layout << buffer);
+    io::Writer writer(MPI_COMM_WORLD, options_of(format + layout + "/ranks_per_node=2" + buffer));
+    pattern::write(writer, scratch / "ex.nc", schema, records, cut);
     check_same(scratch, scratch / "ex.nc", schema);
   }
 }
 
-TEST_CASE("two files with layouts interleave") {
+TEST_CASE("two files interleave") {
   const Scratch scratch;
   const Schema schema = pattern::ice(), other = pattern::geodesic();
-  const std::string format = GENERATE("pnetcdf/", "direct/");
-  for (const std::string& layout : three_layouts) {
-    INFO(format << layout);
-    io::Writer writer(MPI_COMM_WORLD, options_of(format + layout));
-    const auto a = writer.open(scratch / "a.nc", schema),
-               b = writer.open(scratch / "b.nc", other, {io::FileKind::append, 1});
-    pattern::put(*b, {}, pattern::patches, MPI_COMM_WORLD);
-    pattern::put(*a, {}, pattern::patches, MPI_COMM_WORLD);
-    for (std::size_t t = 0; t < 2; ++t) {
-      pattern::put(*a, {t}, pattern::patches, MPI_COMM_WORLD);
-      pattern::put(*b, {t}, pattern::patches, MPI_COMM_WORLD);
-    }
-    a->close();
-    b->close();
-    CHECK(pattern::wrong_values(scratch / "a.nc", schema, 2) == 0);
-    CHECK(pattern::wrong_values(scratch / "b.nc", other, 2) == 0);
+  const std::string method =
+      GENERATE(as<std::string>(), "serial", "netcdf4", "pnetcdf", "direct", "pnetcdf/zslab",
+               "pnetcdf/box:1", "pnetcdf/morton:3", "pnetcdf/auto", "direct/zslab", "direct/box:1",
+               "direct/morton:3", "direct/auto");
+  INFO(method);
+  io::Writer writer(MPI_COMM_WORLD, options_of(method));
+  const auto a = writer.open(scratch / "a.nc", schema),
+             b = writer.open(scratch / "b.nc", other, {io::FileKind::append, 1});
+  pattern::put(*b, {}, pattern::patches, MPI_COMM_WORLD);
+  pattern::put(*a, {}, pattern::patches, MPI_COMM_WORLD);
+  for (std::size_t t = 0; t < 2; ++t) {
+    pattern::put(*a, {t}, pattern::patches, MPI_COMM_WORLD);
+    pattern::put(*b, {t}, pattern::patches, MPI_COMM_WORLD);
   }
+  b->close();
+  pattern::put(*a, {2}, pattern::patches, MPI_COMM_WORLD);
+  a->close();
+  CHECK(pattern::wrong_values(scratch / "a.nc", schema, 3) == 0);
+  CHECK(pattern::wrong_values(scratch / "b.nc", other, 2) == 0);
 }
 
 TEST_CASE("file-per-aggregator: each file opens by itself and says where it belongs") {

@@ -77,9 +77,9 @@ private:
 
 TEST_CASE("one writer per name, until it closes the file or lets it go") {
   const Scratch scratch;
-  io::Options options;
-  options.format = GENERATE("serial", "pnetcdf");
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const std::string format = GENERATE("serial", "pnetcdf");
+  INFO(format);
+  const auto writer = writer_of(format);
   const std::string path = scratch / "ex.nc";
   {
     const auto file = writer->open(path, series());

@@ -91,7 +91,7 @@ TEST_CASE("a slice is the part of a piece within a range") {
   CHECK(Hyperslab{}.elements() == 1); // a scalar
 }
 
-TEST_CASE("values are scaled while they are packed, but for those that are missing") {
+TEST_CASE("values are scaled while they are packed, except missing ones") {
   constexpr double fill = -2e9, factor = 31556926.0;
   std::vector<double> memory(600);
   for (std::size_t n = 0; n < memory.size(); ++n)

@@ -185,7 +185,7 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
         std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}}); // a level each
   CHECK(slab_boxes(schema, v("uvel"), 4)[3] ==
         std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}}); // rows, where z is fastest
-  // the cut with the shortest seams: 8 x 16 in two squares, in four; in eight: 2 x 4 squares
+  // the cut with the shortest boundaries: 8 x 16 in two squares, in four; in eight: 2 x 4 squares
   CHECK(Rectangles(schema, 2).boxes(v("lat"), false)[1] == std::vector<Box>{box2(0, 8, 8, 8)});
   CHECK(Rectangles(schema, 8).boxes(v("lat"), false)[5] == std::vector<Box>{box2(4, 4, 4, 4)});
   CHECK(Rectangles(schema, 8).boxes(v("temp"), false)[5] ==

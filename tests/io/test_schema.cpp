@@ -6,6 +6,8 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <functional>
+
 using namespace nunatak::io;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
@@ -36,31 +38,30 @@ TEST_CASE("a good schema is accepted") {
 }
 
 TEST_CASE("a schema that no format could write is refused") {
-  Schema s = good();
-  s.dimensions.push_back({"x", 5});
-  REFUSED(s, "dimension 'x': expected once");
-  s = good();
-  s.dimensions.push_back({"t2", unlimited});
-  REFUSED(s, "at most one unlimited dimension");
-  s = good();
-  s.variables.push_back({"thk", Type::int8, {}, {}});
-  REFUSED(s, "variable 'thk': expected once");
-  s = good();
-  s.variables[1].dimensions = {"y", "lev"};
-  REFUSED(s, "found 'lev'");
-  s = good();
-  s.variables[0].dimensions = {"y", "x", "time"};
-  REFUSED(s, "the unlimited dimension 'time' first, found it at place 3");
-  s = good();
-  s.attributes.push_back({"title", "again"});
-  REFUSED(s, "attribute 'title' of the file: expected once");
-  s = good();
-  s.variables[0].attributes.push_back({"levels", std::vector<double>{}});
-  REFUSED(s, "expected at least one number");
+  const auto refused = [](const std::string& words, const std::function<void(Schema&)>& change) {
+    Schema s = good();
+    change(s);
+    REFUSED(s, words);
+  };
+  refused("dimension 'x': expected once", [](Schema& s) { s.dimensions.push_back({"x", 5}); });
+  refused("at most one unlimited dimension", [](Schema& s) {
+    s.dimensions.push_back({"t2", unlimited});
+  });
+  refused("variable 'thk': expected once", [](Schema& s) {
+    s.variables.push_back({"thk", Type::int8, {}, {}});
+  });
+  refused("found 'lev'", [](Schema& s) { s.variables[1].dimensions = {"y", "lev"}; });
+  refused("the unlimited dimension 'time' first, found it at place 3", [](Schema& s) {
+    s.variables[0].dimensions = {"y", "x", "time"};
+  });
+  refused("attribute 'title' of the file: expected once", [](Schema& s) {
+    s.attributes.push_back({"title", "again"});
+  });
+  refused("expected at least one number", [](Schema& s) {
+    s.variables[0].attributes.push_back({"levels", std::vector<double>{}});
+  });
   for (const char* name : {"", "-x", "a b", "a/b", "dägg"}) {
-    s = good();
-    s.variables[0].name = name;
-    REFUSED(s, "expected a name of letters");
+    refused("expected a name of letters", [&](Schema& s) { s.variables[0].name = name; });
   }
 }
 

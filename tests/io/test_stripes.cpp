@@ -11,8 +11,7 @@
 
 using namespace nunatak::io;
 
-TEST_CASE(
-    "the length of a stripe: what is asked for, else what a file system that has stripes says") {
+TEST_CASE("the length of a stripe: what is asked for, else the file system's") {
   constexpr std::size_t page = 4096, KiB = 1024, MiB = 1024 * KiB;
   CHECK(stripe_of(100, 8 * MiB).bytes == 100);
   CHECK(stripe_of(0, page).bytes == MiB); // ext4, xfs, overlay, tmpfs

@@ -30,13 +30,11 @@ template <class A> std::uint64_t hash(const Patch& p, const A& field) {
   const auto a = on_host(field);
   std::uint64_t sum = 0;
   const std::size_t width = a.extent(2);
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      for (std::size_t k = 0; k < width; ++k) {
-        const auto x = a.access(j, i, k);
-        const std::uint64_t key = static_cast<std::uint64_t>(p.cell(j, i)) * width + k;
-        sum += hash64((x == 0 ? 0 : bits_of(x)) ^ hash64(key));
-      }
+  for (const auto& [j, i] : cells_of(p)) {
+    for (std::size_t k = 0; k < width; ++k) {
+      const auto x = a.access(j, i, k);
+      const std::uint64_t key = static_cast<std::uint64_t>(p.cell(j, i)) * width + k;
+      sum += hash64((x == 0 ? 0 : bits_of(x)) ^ hash64(key));
     }
   }
   return sum;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -36,12 +37,10 @@ inline void check_ghosts(Ranks& ranks) {
     a.push_back(make_array<std::int64_t>("a", p));
     b.push_back(make_array<int>("b", p));
     c.push_back(make_columns<double>("c", p, Mz));
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        a[r](j, i) = p.cell(j, i);
-        b[r](j, i) = static_cast<int>(2 * p.cell(j, i));
-        for (int k = 0; k < Mz; ++k) c[r](j, i, k) = static_cast<double>(p.cell(j, i)) + 0.25 * k;
-      }
+    for (const auto& [j, i] : cells_of(p)) {
+      a[r](j, i) = p.cell(j, i);
+      b[r](j, i) = static_cast<int>(2 * p.cell(j, i));
+      for (int k = 0; k < Mz; ++k) c[r](j, i, k) = static_cast<double>(p.cell(j, i)) + 0.25 * k;
     }
     all.push_back({a[r], b[r], c[r]});
   }
@@ -49,14 +48,12 @@ inline void check_ghosts(Ranks& ranks) {
   int wrong = 0;
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
-    for (int j = 0; j <= p.ym + 1; ++j) {
-      for (int i = 0; i <= p.xm + 1; ++i) {
-        const std::int64_t n = expected_cell(ranks.decomposition(), p.global_j(j), p.global_i(i));
-        bool same = a[r](j, i) == n && b[r](j, i) == 2 * n;
-        for (int k = 0; k < Mz; ++k)
-          same = same && c[r](j, i, k) == static_cast<double>(n) + 0.25 * k;
-        wrong += same ? 0 : 1;
-      }
+    for (const auto& [j, i] : cells_and_ghosts_of(p)) {
+      const std::int64_t n = expected_cell(ranks.decomposition(), p.global_j(j), p.global_i(i));
+      bool same = a[r](j, i) == n && b[r](j, i) == 2 * n;
+      for (int k = 0; k < Mz; ++k)
+        same = same && c[r](j, i, k) == static_cast<double>(n) + 0.25 * k;
+      wrong += same ? 0 : 1;
     }
   }
   CHECK(wrong == 0);

@@ -4,6 +4,7 @@
 
 #include "kernels/cases/masks.hpp"
 #include "kernels/grid/virtual/virtual_ranks.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <random>
 #include <string>
@@ -29,9 +30,7 @@ template <class T> struct Grid {
 /// Rows of text, row 0 first; f gives the value of a character.
 template <class F> auto draw(const std::vector<std::string>& rows, F f) {
   Grid<decltype(f('x'))> grid(static_cast<int>(rows[0].size()), static_cast<int>(rows.size()));
-  for (int j = 0; j < grid.My; ++j) {
-    for (int i = 0; i < grid.Mx; ++i) grid(j, i) = f(rows[j][i]);
-  }
+  for (const auto& [j, i] : points_of(grid.Mx, grid.My)) grid(j, i) = f(rows[j][i]);
   return grid;
 }
 
@@ -46,10 +45,17 @@ template <class T> std::vector<Array2<T>> scatter(const Ranks& ranks, const Grid
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     local.push_back(make_array<T>("scattered", p));
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) local.back()(j, i) = grid(p.global_j(j), p.global_i(i));
-    }
+    for (const auto& [j, i] : cells_of(p)) local.back()(j, i) = grid(p.global_j(j), p.global_i(i));
   }
+  return local;
+}
+
+/// The same with ghosts.
+template <class T> std::vector<Array2<T>> scatter_with_ghosts(Ranks& ranks, const Grid<T>& grid) {
+  const std::vector<Array2<T>> local = scatter(ranks, grid);
+  std::vector<std::vector<Ghosted>> ghosted;
+  for (const auto& a : local) ghosted.push_back({a});
+  ranks.update_ghosts(ghosted);
   return local;
 }
 
@@ -57,11 +63,22 @@ template <class T> Grid<T> gather(const Ranks& ranks, const std::vector<Array2<T
   Grid<T> grid(ranks.decomposition().Mx, ranks.decomposition().My);
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) grid(p.global_j(j), p.global_i(i)) = local[r](j, i);
-    }
+    for (const auto& [j, i] : cells_of(p)) grid(p.global_j(j), p.global_i(i)) = local[r](j, i);
   }
   return grid;
+}
+
+/// Whether the owned cells of the local ranks are those of a global array.
+template <class T>
+bool same_where_owned(const Ranks& ranks, const std::vector<Array2<T>>& local,
+                      const Grid<T>& whole) {
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    for (const auto& [j, i] : cells_of(p)) {
+      if (local[r](j, i) != whole(p.global_j(j), p.global_i(i))) return false;
+    }
+  }
+  return true;
 }
 
 /// Decompositions (px, py) that fit the grid, from one rank to one row and column of patches per
@@ -83,12 +100,39 @@ inline Grid<int> random_mask(int Mx, int My, double p, unsigned seed) {
   return grid;
 }
 
+/// 4-connected components of the cells whose value satisfies f, by flood fill: numbers 1, 2, ... in
+/// raster order of their first cell (elsewhere 0), and how many cells each has.
+struct FloodFill {
+  Grid<int> number;
+  std::vector<int> cells;
+};
+template <class T, class F> FloodFill flood_fill(const Grid<T>& grid, const F& f) {
+  FloodFill c{Grid<int>(grid.Mx, grid.My), {}};
+  std::vector<CellIndex> stack;
+  for (const auto& [first_j, first_i] : points_of(grid.Mx, grid.My)) {
+    if (!f(grid(first_j, first_i)) || c.number(first_j, first_i) != 0) continue;
+    c.cells.push_back(0);
+    stack.push_back({first_j, first_i});
+    c.number(first_j, first_i) = static_cast<int>(c.cells.size());
+    while (!stack.empty()) {
+      const CellIndex at = stack.back();
+      stack.pop_back();
+      c.cells.back() += 1;
+      for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
+        const int j = at.j + dj, i = at.i + di;
+        if (!grid.inside(j, i) || !f(grid(j, i)) || c.number(j, i) != 0) continue;
+        c.number(j, i) = c.number(at.j, at.i);
+        stack.push_back({j, i});
+      }
+    }
+  }
+  return c;
+}
+
 /// A grid of f(j, i).
 template <class F> Grid<int> grid_of(int Mx, int My, F f) {
   Grid<int> grid(Mx, My);
-  for (int j = 0; j < My; ++j) {
-    for (int i = 0; i < Mx; ++i) grid(j, i) = f(j, i);
-  }
+  for (const auto& [j, i] : points_of(Mx, My)) grid(j, i) = f(j, i);
   return grid;
 }
 

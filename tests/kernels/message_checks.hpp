@@ -54,7 +54,7 @@ inline void check_group(Ranks& ranks) {
     if (!member(static_cast<int>(local))) continue;
     values[local] = 10 * r;
   }
-  for (int turn = 0; turn < 2; ++turn) {
+  for (int repeat = 0; repeat < 2; ++repeat) {
     group->start_max(values);
     CHECK(group->finish_max() == 10 * members.back());
   }

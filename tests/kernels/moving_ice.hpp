@@ -7,6 +7,7 @@
 #include "kernels/ice/sia.hpp"
 #include "kernels/ice/time_step.hpp"
 #include "kernels/ice/transport.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <functional>
 #include <utility>
@@ -25,7 +26,20 @@ struct MovingIce {
     Array2<double> b, H, H_new, h, u, v, q_x, q_y, f, M, m, A;
     Array2<int> mask;
     Edges edges;
-    explicit Local(const Patch& p) : edges(p) {}
+    explicit Local(const Patch& p) : mask(make_array<int>("mask", p)), edges(p) {
+      for (auto* a : {&b, &H, &H_new, &h, &u, &v, &q_x, &q_y, &f, &M, &m, &A})
+        *a = make_array<double>("a", p);
+    }
+    /// Surface, cell types and edges from bed and thickness, ghosts included.
+    void update(const Patch& p) const {
+      update_geometry(p, b, H, h, mask);
+      update_edges(p, h, mask, edges);
+    }
+    /// The flux of shearing; returns the largest diffusivity (m2 s-1).
+    template <class Diffusivity = SiaDiffusivity>
+    double shear(const Patch& p, double dx, double dy, const Diffusivity& D = {}) const {
+      return sia_fluxes(p, dx, dy, edges, H, mask, A, q_x, q_y, D);
+    }
   };
 
   VirtualRanks ranks;
@@ -37,13 +51,7 @@ struct MovingIce {
   MovingIce(Decomposition d, double dx_, double dy_, const std::function<Cell(int, int)>& at)
       : ranks(std::move(d)), dx(dx_), dy(dy_) {
     for (int r = 0; r < ranks.local_size(); ++r) {
-      const Patch p = ranks.patch(r);
-      Local s(p);
-      for (auto* a :
-           {&s.b, &s.H, &s.H_new, &s.h, &s.u, &s.v, &s.q_x, &s.q_y, &s.f, &s.M, &s.m, &s.A})
-        *a = make_array<double>("a", p);
-      s.mask = make_array<int>("mask", p);
-      local.push_back(s);
+      local.emplace_back(ranks.patch(r));
     }
     for_each([&](Local& s, int j, int i, int gj, int gi) {
       const Cell c = at(gj, gi);
@@ -56,9 +64,7 @@ struct MovingIce {
   template <class F> void for_each(const F& f) {
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Patch p = ranks.patch(r);
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) f(local[r], j, i, p.global_j(j), p.global_i(i));
-      }
+      for (const auto& [j, i] : cells_of(p)) f(local[r], j, i, p.global_j(j), p.global_i(i));
     }
   }
 
@@ -69,11 +75,8 @@ struct MovingIce {
     ranks.update_ghosts(state);
     std::vector<std::vector<double>> D_max;
     for (int r = 0; r < ranks.local_size(); ++r) {
-      const Local& s = local[r];
-      update_geometry(ranks.patch(r), s.b, s.H, s.h, s.mask);
-      update_edges(ranks.patch(r), s.h, s.mask, s.edges);
-      D_max.push_back(
-          {sia_fluxes(ranks.patch(r), dx, dy, s.edges, s.H, s.mask, s.A, s.q_x, s.q_y, D)});
+      local[r].update(ranks.patch(r));
+      D_max.push_back({local[r].shear(ranks.patch(r), dx, dy, D)});
     }
     max_over_ranks(ranks, D_max);
     return D_max[0][0];

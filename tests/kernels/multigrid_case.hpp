@@ -118,15 +118,13 @@ struct Operator {
 
   /// f(row, column, value) of each entry between unknowns.
   template <class F> void for_each_entry(const F& f) const {
-    for (int j = 0; j < mask.My; ++j) {
-      for (int i = 0; i < mask.Mx; ++i) {
-        const int cell = unknown(j, i);
-        for (int slot = 0; slot < 9 && cell >= 0; ++slot) {
-          const int other = unknown(j + slot / 3 - 1, i + slot % 3 - 1);
-          for (int m = 0; m < 4 && other >= 0; ++m)
-            f(static_cast<std::size_t>(2 * cell + m / 2),
-              static_cast<std::size_t>(2 * other + m % 2), block(cell, slot)[m]);
-        }
+    for (const auto& [j, i] : points_of(mask.Mx, mask.My)) {
+      const int cell = unknown(j, i);
+      for (int slot = 0; slot < 9 && cell >= 0; ++slot) {
+        const int other = unknown(j + slot / 3 - 1, i + slot % 3 - 1);
+        for (int m = 0; m < 4 && other >= 0; ++m)
+          f(static_cast<std::size_t>(2 * cell + m / 2), static_cast<std::size_t>(2 * other + m % 2),
+            block(cell, slot)[m]);
       }
     }
   }
@@ -201,10 +199,8 @@ inline Operator ssa_operator(const Grid<int>& mask, bool px, bool py, double dx,
     }
     add(K);
   });
-  for (int j = 0; j < mask.My; ++j) {
-    for (int i = 0; i < mask.Mx; ++i) {
-      if (mask(j, i) != 0) A.add_drag(j * mask.Mx + i, dx * dy * beta(j, i));
-    }
+  for (const auto& [j, i] : points_of(mask.Mx, mask.My)) {
+    if (mask(j, i) != 0) A.add_drag(j * mask.Mx + i, dx * dy * beta(j, i));
   }
   return A;
 }
@@ -221,10 +217,7 @@ inline void clear_beyond_edges(const Decomposition& d, const Patch& p, const Arr
 
 /// The mask on each rank, with ghosts, 0 beyond the edges of the domain.
 inline std::vector<Array2<int>> active_cells(Ranks& ranks, const Grid<int>& mask) {
-  const std::vector<Array2<int>> active = scatter(ranks, mask);
-  std::vector<std::vector<Ghosted>> ghosted;
-  for (const auto& a : active) ghosted.push_back({a});
-  ranks.update_ghosts(ghosted);
+  const std::vector<Array2<int>> active = scatter_with_ghosts(ranks, mask);
   for (int n = 0; n < ranks.local_size(); ++n)
     clear_beyond_edges(ranks.decomposition(), ranks.patch(n), active[n]);
   return active;

@@ -6,6 +6,7 @@
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/hybrid.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <memory>
 #include <utility>
@@ -50,19 +51,17 @@ private:
                G = on_host(f.bheatflx), M = on_host(f.climatic_mass_balance),
                theta = on_host(f.theta_ocean), salinity = on_host(f.salinity_ocean);
     const auto basins = on_host(f.basins);
-    for (int j = 0; j <= p.ym + 1; ++j) {
-      for (int i = 0; i <= p.xm + 1; ++i) {
-        const double x = (p.global_i(i) - 0.5 * Mx) * dx, y = (p.global_j(j) - 0.5 * My) * dy,
-                     r2 = (x * x + y * y) / (330e3 * 330e3);
-        const double shape = 1.0 - r2 + 0.4 * noise(2, x, y, 150e3);
-        topg(j, i) = 500.0 - 1400.0 * r2 + 300.0 * rough_noise(1, x, y, 100e3);
-        thk(j, i) =
-            shape > 0.0 ? 200.0 + 2200.0 * Kokkos::sqrt(shape) + 100.0 * noise(3, x, y, 50e3) : 0.0;
-        T_s(j, i) = 250.0 + 15.0 * noise(4, x, y, 300e3);
-        M(j, i) = rho_ice * (0.3 + 0.2 * noise(5, x, y, 200e3)) / seconds_per_year;
-        G(j, i) = 0.06 + 0.02 * noise(6, x, y, 200e3);
-        basins(j, i) = 1, theta(j, i) = T_melting - 1.0, salinity(j, i) = 34.5;
-      }
+    for (const auto& [j, i] : cells_and_ghosts_of(p)) {
+      const double x = (p.global_i(i) - 0.5 * Mx) * dx, y = (p.global_j(j) - 0.5 * My) * dy,
+                   r2 = (x * x + y * y) / (330e3 * 330e3);
+      const double shape = 1.0 - r2 + 0.4 * noise(2, x, y, 150e3);
+      topg(j, i) = 500.0 - 1400.0 * r2 + 300.0 * rough_noise(1, x, y, 100e3);
+      thk(j, i) =
+          shape > 0.0 ? 200.0 + 2200.0 * Kokkos::sqrt(shape) + 100.0 * noise(3, x, y, 50e3) : 0.0;
+      T_s(j, i) = 250.0 + 15.0 * noise(4, x, y, 300e3);
+      M(j, i) = rho_ice * (0.3 + 0.2 * noise(5, x, y, 200e3)) / seconds_per_year;
+      G(j, i) = 0.06 + 0.02 * noise(6, x, y, 200e3);
+      basins(j, i) = 1, theta(j, i) = T_melting - 1.0, salinity(j, i) = 34.5;
     }
     to_loops(s.topg, topg), to_loops(s.thk, thk), to_loops(f.ice_surface_temp, T_s),
         to_loops(f.bheatflx, G);

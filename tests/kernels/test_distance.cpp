@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("a drawn case: seeds, detours, cells that no seed reaches") {
   const Grid<int> start = draw({"1..-.", //
@@ -16,53 +17,27 @@ TEST_CASE("a drawn case: seeds, detours, cells that no seed reaches") {
                                    "--4-8", //
                                    "-6567", //
                                    ".----"});
-  for (const auto& [px, py] : decompositions(5, 4)) {
-    VirtualRanks ranks(Decomposition::make(5, 4, px, py));
-    for (const DistanceSolver& solver : distance_solvers()) {
-      if (!solver.counts_steps) continue;
-      std::vector<Grid<int>> found{start};
-      solve(ranks, solver.name, found);
-      CHECK(found[0] == expected);
-    }
-  }
+  REQUIRE(search(start) == expected);
+  check_solvers(step_counters(), {start});
 }
 
 TEST_CASE("all solvers equal a search of the whole grid, on any domain and decomposition") {
   for (const auto& [name, mask] : test_masks()) {
-    const std::vector<Grid<int>> start = {with_seeds(mask, 50, 1), with_seeds(mask, 5, 2),
-                                          with_seeds(mask, 0, 3)};
-    std::vector<Grid<int>> expected;
-    for (const auto& s : start) expected.push_back(search(s));
-    for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
-      INFO(name << " on " << px << " x " << py);
-      VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
-      for (const DistanceSolver& solver : distance_solvers()) {
-        if (!solver.counts_steps) continue;
-        INFO(solver.name);
-        std::vector<Grid<int>> found = start;
-        solve(ranks, solver.name, found);
-        for (std::size_t f = 0; f < found.size(); ++f) CHECK(found[f] == expected[f]);
-      }
-    }
+    INFO(name);
+    check_solvers(step_counters(), three_fields(mask));
   }
 }
 
-TEST_CASE("a serpentine of 41 x 41 cells is 881 long") {
-  const Grid<int> start = with_seed_at_corner(serpentine(41, 41));
-  for (const auto& [px, py] : decompositions(41, 41)) {
-    VirtualRanks ranks(Decomposition::make(41, 41, px, py));
-    for (const DistanceSolver& solver : distance_solvers()) {
-      if (!solver.counts_steps) continue;
-      std::vector<Grid<int>> found{start};
-      solve(ranks, solver.name, found);
-      CHECK(*std::max_element(found[0].values.begin(), found[0].values.end()) == 881);
-      CHECK(found[0](40, 40) == 881);
-    }
+TEST_CASE("serpentines of many lengths") {
+  for (const auto& [Mx, My] : {std::pair{1, 1}, {2, 3}, {7, 7}, {9, 30}, {64, 21}, {41, 41}}) {
+    const Grid<int> start = with_seed_at_corner(serpentine(Mx, My)), whole = search(start);
+    CHECK(*std::max_element(whole.values.begin(), whole.values.end()) ==
+          (My + 1) / 2 * Mx + My / 2); // 881 cells of 41 x 41
+    check_solvers(step_counters(), {start});
   }
 }
 
-TEST_CASE(
-    "rounds, messages and collectives of a square cut in 2 x 2 and 6 x 6; maxima come along") {
+TEST_CASE("rounds, messages and collectives of a square; maxima come along") {
   Grid<int> start(24, 24, 0);
   start(0, 0) = 1;
   const auto maxima = [](int local) { return std::vector<std::int64_t>{local, 5}; };
@@ -101,22 +76,20 @@ TEST_CASE(
 TEST_CASE("names of solvers; periodic grids are refused") {
   for (const DistanceSolver& solver : distance_solvers())
     CHECK(&distance_solver(solver.name) == &solver);
-  CHECK_THAT(distance_solver_names("|"),
-             Catch::Matchers::ContainsSubstring("sweep|bfs|buckets|device|auto|fmm"));
-  CHECK_THROWS_WITH(distance_solver("dfs"), Catch::Matchers::ContainsSubstring("dfs"));
+  CHECK_THAT(distance_solver_names("|"), ContainsSubstring("sweep|bfs|buckets|device|auto|fmm"));
+  CHECK_THROWS_WITH(distance_solver("dfs"), ContainsSubstring("dfs"));
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_y = true;
   VirtualRanks ranks(d);
-  CHECK_THROWS_WITH(Distances(ranks, "bfs"), Catch::Matchers::ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(Distances(ranks, "bfs"), ContainsSubstring("periodic"));
 }
 
-TEST_CASE(
-    "tiles: grids of several tiles a patch, and of a tile and a bit; ghosts may hold anything") {
+TEST_CASE("tiles: several a patch, or a tile and a bit; ghosts may hold anything") {
   for (const auto& [Mx, My] : {std::pair{32, 32}, {33, 31}, {64, 65}, {131, 70}}) {
     std::vector<std::vector<Grid<int>>> cases{{with_seed_at_corner(serpentine(Mx, My))}};
     for (const double p : {0.6, 0.7, 1.0}) {
       const Grid<int> mask = random_mask(Mx, My, p, 5);
-      cases.push_back({with_seeds(mask, 50, 1), with_seeds(mask, 5, 2), with_seeds(mask, 0, 3)});
+      cases.push_back(three_fields(mask));
     }
     for (const std::vector<Grid<int>>& start : cases) {
       for (const auto& [px, py] : decompositions(Mx, My)) {

@@ -9,6 +9,7 @@
 #include <queue>
 
 using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -55,15 +56,12 @@ template <class Exact> double error(int n, const Exact& exact) {
   Grid<int> start(n, n);
   const double h = 1.0 / n;
   const auto at = [&](int j, int i) { return exact((i + 0.5) * h, (j + 0.5) * h); };
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n; ++i) start(j, i) = at(j, i) < 0.0 ? -1 : at(j, i) == 0.0 ? 1 : 0;
-  }
+  for (const auto& [j, i] : points_of(n, n))
+    start(j, i) = at(j, i) < 0.0 ? -1 : at(j, i) == 0.0 ? 1 : 0;
   const Grid<double> u = metres_of(start, h, h);
   double largest = 0.0;
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n; ++i) {
-      if (start(j, i) >= 0) largest = std::max(largest, std::abs(u(j, i) - at(j, i)));
-    }
+  for (const auto& [j, i] : points_of(n, n)) {
+    if (start(j, i) >= 0) largest = std::max(largest, std::abs(u(j, i) - at(j, i)));
   }
   return largest;
 }
@@ -93,8 +91,7 @@ TEST_CASE("the upwind value is larger than what it depends on, rounding included
         1e-15); // the height of the triangle 3, 4, 5
 }
 
-TEST_CASE(
-    "one solution: the same bits in order of values, by sweeps, on any domain and decomposition") {
+TEST_CASE("one solution: the same bits in order of values and by sweeps, on any grid") {
   for (const auto& [name, mask] : test_masks()) {
     for (const auto& [dx, dy] : {std::pair{1000.0, 1000.0}, {700.0, 1900.0}}) {
       const Grid<int> start = with_seeds(mask, dx == 1000.0 ? 60 : 9, 1);
@@ -184,9 +181,7 @@ TEST_CASE("distances in cells, as PICO takes them") {
     const auto maxima = [&](int r) {
       int largest = 0;
       const Patch p = ranks.patch(r);
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) largest = std::max(largest, fields[0][r](j, i));
-      }
+      for (const auto& [j, i] : cells_of(p)) largest = std::max(largest, fields[0][r](j, i));
       return std::vector<std::int64_t>{largest, r};
     };
     const DistanceReport report = eikonal_distances(ranks, 1000.0, 1000.0, {fields, {}, maxima});
@@ -215,10 +210,8 @@ TEST_CASE("cells are visited in the order of their values: hardly any twice") {
 TEST_CASE("what cannot be solved is refused") {
   Decomposition d = Decomposition::make(8, 8, 2);
   VirtualRanks ranks(d);
-  CHECK_THROWS_WITH(solve_eikonal(ranks, 1.0, 0.0, {}, {}),
-                    Catch::Matchers::ContainsSubstring("dy > 0"));
+  CHECK_THROWS_WITH(solve_eikonal(ranks, 1.0, 0.0, {}, {}), ContainsSubstring("dy > 0"));
   d.periodic_x = true;
   VirtualRanks around(d);
-  CHECK_THROWS_WITH(solve_eikonal(around, 1.0, 1.0, {}, {}),
-                    Catch::Matchers::ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(solve_eikonal(around, 1.0, 1.0, {}, {}), ContainsSubstring("periodic"));
 }

@@ -41,6 +41,18 @@ double worst(const F& f, const G& exact, double a, double b, bool powers = false
   return most;
 }
 
+struct Range {
+  double a, b;
+  bool powers = false; // from 2^a to 2^b
+};
+/// Below 1.5 units in the last place in all ranges and at the edges.
+template <class F, class G>
+void check(const F& f, const G& exact, const std::vector<Range>& ranges,
+           const std::vector<double>& edges = {}) {
+  for (const Range& r : ranges) CHECK(worst(f, exact, r.a, r.b, r.powers) < 1.5);
+  for (const double x : edges) CHECK(error(f(x), exact(x)) < 1.5);
+}
+
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 } // namespace
@@ -48,14 +60,10 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 TEST_CASE("exp: below 1.5 units in the last place; edges") {
   const auto f = [](double x) { return elementary::exp(x); };
   const auto exact = [](long double x) { return std::exp(x); };
-  CHECK(worst(f, exact, -1.0, 1.0) < 1.5);
-  CHECK(worst(f, exact, -746.0, 710.0) < 1.5);
-  CHECK(worst(f, exact, -745.2, -708.0) < 1.5); // subnormal
-  for (const double x : {0.0, -0.0, tiny, -tiny, 1e-17, 709.78271289338397, 709.782712893384,
-                         709.7827128933841, -745.13321910194110, -745.2, -745.14,
-                         -708.3964185322641, 1e308, -1e308, huge, -huge, inf, -inf}) {
-    CHECK(error(f(x), exact(x)) < 1.5);
-  }
+  check(f, exact, {{-1.0, 1.0}, {-746.0, 710.0}, {-745.2, -708.0}}, // the last: subnormal
+        {0.0, -0.0, tiny, -tiny, 1e-17, 709.78271289338397, 709.782712893384, 709.7827128933841,
+         -745.13321910194110, -745.2, -745.14, -708.3964185322641, 1e308, -1e308, huge, -huge, inf,
+         -inf});
   CHECK((f(0.0) == 1.0 && f(inf) == inf && f(-inf) == 0.0 && std::isnan(f(nan_))));
   int others = 0;
   for (int n = -70000; n <= 70000; ++n) others += elementary::moderate_exp(0.01 * n) != f(0.01 * n);
@@ -65,13 +73,9 @@ TEST_CASE("exp: below 1.5 units in the last place; edges") {
 TEST_CASE("log: below 1.5 units in the last place; edges") {
   const auto f = [](double x) { return elementary::log(x); };
   const auto exact = [](long double x) { return std::log(x); };
-  CHECK(worst(f, exact, 0.5, 2.0) < 1.5);
-  CHECK(worst(f, exact, 0.999, 1.001) < 1.5);
-  CHECK(worst(f, exact, -1074.0, 1023.9, true) < 1.5);
-  for (const double x : {tiny, normal, std::nextafter(normal, 0.0), 1.0, std::nextafter(1.0, 0.0),
-                         std::nextafter(1.0, 2.0), huge}) {
-    CHECK(error(f(x), exact(x)) < 1.5);
-  }
+  check(f, exact, {{0.5, 2.0}, {0.999, 1.001}, {-1074.0, 1023.9, true}},
+        {tiny, normal, std::nextafter(normal, 0.0), 1.0, std::nextafter(1.0, 0.0),
+         std::nextafter(1.0, 2.0), huge});
   CHECK((f(1.0) == 0.0 && f(0.0) == -inf && f(-0.0) == -inf && f(inf) == inf));
   CHECK(
       (std::isnan(f(-1.0)) && std::isnan(f(-inf)) && std::isnan(f(nan_)) && std::isnan(f(-tiny))));
@@ -108,22 +112,17 @@ TEST_CASE("pow: below 1.5 units in the last place; edges") {
 TEST_CASE("tan: below 1.5 units in the last place; edges") {
   const auto f = [](double x) { return elementary::tan(x); };
   const auto exact = [](long double x) { return std::tan(x); };
-  CHECK(worst(f, exact, -0.8, 0.8) < 1.5);
-  CHECK(worst(f, exact, -1.5707963, 1.5707963) < 1.5);
-  CHECK(worst(f, exact, -1e5, 1e5) < 1.5);
-  for (const double x :
-       {0.0, tiny, normal, 1e-9, 0.78539816339744828, 0.78539816339744839, 1.5707963267948966,
-        -1.5707963267948966, 3.1415926535897931, 4.7123889803846897, 1e5}) {
-    CHECK(error(f(x), exact(x)) < 1.5);
-  }
+  check(f, exact, {{-0.8, 0.8}, {-1.5707963, 1.5707963}, {-1e5, 1e5}},
+        {0.0, tiny, normal, 1e-9, 0.78539816339744828, 0.78539816339744839, 1.5707963267948966,
+         -1.5707963267948966, 3.1415926535897931, 4.7123889803846897, 1e5});
   CHECK((std::isnan(f(nan_)) && std::isnan(f(inf))));
 }
 
 TEST_CASE("x^(-n/8) by roots: below 1.5 units in the last place") {
   for (int n = 0; n <= 4; ++n) {
     CAPTURE(n);
-    CHECK(worst([n](double x) { return elementary::inverse_eighths(x, n); },
-                [n](long double x) { return std::pow(x, -n / 8.0L); }, -330.0, 330.0, true) < 1.5);
+    check([n](double x) { return elementary::inverse_eighths(x, n); },
+          [n](long double x) { return std::pow(x, -n / 8.0L); }, {{-330.0, 330.0, true}});
     CHECK(elementary::inverse_eighths(1.0, n) == 1.0);
   }
 }
@@ -131,8 +130,7 @@ TEST_CASE("x^(-n/8) by roots: below 1.5 units in the last place") {
 TEST_CASE("x^(-1/3): below 1.5 units in the last place") {
   const auto f = [](double x) { return elementary::inverse_cbrt(x); };
   const auto exact = [](long double x) { return 1.0L / std::cbrt(x); };
-  CHECK(worst(f, exact, -990.0, 990.0, true) < 1.5);
-  CHECK(worst(f, exact, 0.5, 8.0) < 1.5);
+  check(f, exact, {{-990.0, 990.0, true}, {0.5, 8.0}});
   CHECK((f(1.0) == 1.0 && f(8.0) == 0.5));
 }
 

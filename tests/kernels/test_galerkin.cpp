@@ -172,17 +172,20 @@ double largest_eigenvalue(const Level& level) {
 TEST_CASE("the coarse operator is P^T A P, exactly, on every decomposition") {
   for (const Case& c : cases()) {
     const Dense P = prolongation(c.A, c.halving), expected = P.transposed() * (c.A.dense() * P);
+    std::vector<int> exists(P.columns / 2, 0);
+    for (std::size_t n = 0; n < P.values.size(); ++n) {
+      if (P.values[n] > 0.0) exists[n % P.columns / 2] = 1;
+    }
     for_each_decomposition(c, [&](const TwoLevels& levels) {
       const Operator coarse = levels.coarse.matrix();
       CHECK(coarse.dense().values == expected.values);
-      int outside = 0; // blocks of neighbours that are no unknowns
-      for (int j = 0; j < coarse.mask.My; ++j) {
-        for (int i = 0; i < coarse.mask.Mx; ++i) {
-          for (int slot = 0; slot < 9; ++slot) {
-            const double* block = coarse.block(j * coarse.mask.Mx + i, slot);
-            const bool zero = block[0] == 0 && block[1] == 0 && block[2] == 0 && block[3] == 0;
-            outside += coarse.unknown(j + slot / 3 - 1, i + slot % 3 - 1) < 0 && !zero;
-          }
+      CHECK(coarse.mask.values == exists); // where a hat reaches an unknown
+      int outside = 0;                     // blocks of neighbours that are no unknowns
+      for (const auto& [j, i] : points_of(coarse.mask.Mx, coarse.mask.My)) {
+        for (int slot = 0; slot < 9; ++slot) {
+          const double* block = coarse.block(j * coarse.mask.Mx + i, slot);
+          const bool zero = block[0] == 0 && block[1] == 0 && block[2] == 0 && block[3] == 0;
+          outside += coarse.unknown(j + slot / 3 - 1, i + slot % 3 - 1) < 0 && !zero;
         }
       }
       CHECK(outside == 0);
@@ -224,8 +227,7 @@ TEST_CASE("prolongation and restriction are P and its transpose, exactly, on eve
   }
 }
 
-TEST_CASE("no eigenvalue of (S D)^-1 A is above 1, on fine and coarse levels, with regular and "
-          "singular blocks") {
+TEST_CASE("no eigenvalue of (S D)^-1 A is above 1, on fine and coarse levels") {
   double highest = 0.0;
   unsigned seed = 0;
   for (const int kind : {0, 1, 2, 3}) {

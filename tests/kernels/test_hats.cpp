@@ -1,5 +1,5 @@
-// Hats on every second point: who owns a coarse point, on every cut of every short axis; which
-// coarse points exist (their values: test_galerkin.cpp). The inverse of the last level's matrix,
+// Hats on every second point: who owns a coarse point, on every cut of every short axis (which
+// points exist, and their values: test_galerkin.cpp). The inverse of the last level's matrix,
 // with unknowns that depend on others.
 #include "multigrid_case.hpp"
 
@@ -13,23 +13,9 @@ using namespace nunatak;
 
 namespace {
 
-/// hats[g][C]: value of hat C at fine point g, by definition.
-std::vector<Vector> axis_hats(int M, bool periodic, bool halved) {
-  const int coarse = !halved ? M : periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1;
-  std::vector<Vector> hats(static_cast<std::size_t>(M),
-                           Vector(static_cast<std::size_t>(coarse), 0.0));
-  for (int g = 0; g < M; ++g) {
-    Vector& row = hats[g];
-    if (!halved) {
-      row[g] = 1.0;
-    } else if (g % 2 == 0) {
-      row[g / 2] = 1.0;
-    } else {
-      row[g / 2] += 0.5;
-      row[(g / 2 + 1) % coarse] += 0.5;
-    }
-  }
-  return hats;
+/// Number of coarse points of an axis.
+int coarse_points(int M, bool periodic, bool halved) {
+  return !halved ? M : periodic ? (M + 1) / 2 : M == 2 ? 1 : M / 2 + 1;
 }
 
 struct Axis {
@@ -70,9 +56,8 @@ TEST_CASE("every coarse point has one owner: that of its fine point") {
   int wrong = 0;
   for (const Axis& axis : axes()) {
     for_each_cut(axis, [&](const Decomposition& fine, const Decomposition& coarse) {
-      wrong +=
-          coarse.x.front() != 0 || coarse.x.back() != coarse.Mx ||
-          coarse.Mx != static_cast<int>(axis_hats(axis.M, axis.periodic, axis.halved)[0].size());
+      wrong += coarse.x.front() != 0 || coarse.x.back() != coarse.Mx ||
+               coarse.Mx != coarse_points(axis.M, axis.periodic, axis.halved);
       for (int r = 0; r < fine.px; ++r) {
         const Patch p = fine.patch(r), q = coarse.patch(r);
         wrong += q.xm < 0;
@@ -85,45 +70,6 @@ TEST_CASE("every coarse point has one owner: that of its fine point") {
     });
   }
   CHECK(wrong == 0);
-}
-
-TEST_CASE("the coarse points that exist are those whose hats reach an unknown; they sum to 1 on "
-          "all unknowns") {
-  unsigned seed = 0;
-  for (const auto& [Mx, My] : {std::pair{2, 9}, {3, 3}, {8, 5}, {9, 6}, {7, 1}, {4, 2}}) {
-    for (const int kind : {0, 1, 2, 3}) {
-      const bool px = (kind & 1) != 0, py = (kind & 2) != 0;
-      const Operator A(random_mask(Mx, My, 0.3, ++seed), px, py);
-      const Halving halving{Mx > 1, My > 1};
-      const auto hx = axis_hats(Mx, px, halving.x), hy = axis_hats(My, py, halving.y);
-      Grid<int> expected(static_cast<int>(hx[0].size()), static_cast<int>(hy[0].size()));
-      for (int j = 0; j < My; ++j) {
-        for (int i = 0; i < Mx; ++i) {
-          double sum = 0.0;
-          for (int J = 0; J < expected.My; ++J) {
-            for (int I = 0; I < expected.Mx; ++I) {
-              const double hat = hy[j][J] * hx[i][I];
-              if (A.mask(j, i) != 0 && hat > 0.0) expected(J, I) = 1, sum += hat;
-            }
-          }
-          if (A.mask(j, i) != 0) CHECK(sum == 1.0);
-        }
-      }
-      for (const auto& [rx, ry] : decompositions(Mx, My)) {
-        const Decomposition d = A.decomposition(rx, ry), coarse = coarser(d, halving);
-        if (!patches_have(coarse, 1)) continue;
-        VirtualRanks ranks(d), coarse_ranks(coarse);
-        const auto active = active_cells(ranks, A.mask);
-        std::vector<Array2<int>> cells;
-        for (int n = 0; n < ranks.local_size(); ++n) {
-          const Patch p = ranks.patch(n), q = coarse_ranks.patch(n);
-          cells.push_back(
-              coarse_cells(q, q, active[n], x_axis(d, p, q, halving), y_axis(d, p, q, halving)));
-        }
-        CHECK(gather(coarse_ranks, cells) == expected);
-      }
-    }
-  }
 }
 
 namespace {

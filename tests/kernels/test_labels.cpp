@@ -8,6 +8,7 @@
 #include <algorithm>
 
 using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -20,28 +21,17 @@ struct Fill {
   std::vector<Component> components;
 };
 
-Fill flood_fill(const Grid<int>& mask, const Grid<Code>& codes) {
-  Fill fill{Grid<int>(mask.Mx, mask.My), {}};
-  for (int first = 0; first < mask.Mx * mask.My; ++first) {
-    if (mask.values[first] == 0 || fill.number.values[first] != 0) continue;
-    fill.components.push_back({first, 0});
-    Component& c = fill.components.back();
-    std::vector<int> stack{first};
-    fill.number.values[first] = static_cast<int>(fill.components.size());
-    while (!stack.empty()) {
-      const int j = stack.back() / mask.Mx, i = stack.back() % mask.Mx;
-      stack.pop_back();
-      c.add(1, 0);
-      if (j == 0 || i == 0 || j == mask.My - 1 || i == mask.Mx - 1) c.add(0, touches_edge);
-      if (codes(j, i) & attaching) c.add(0, attached);
-      for (const auto& [dj, di] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}}) {
-        if (!mask.inside(j + dj, i + di) || mask(j + dj, i + di) == 0 ||
-            fill.number(j + dj, i + di) != 0)
-          continue;
-        fill.number(j + dj, i + di) = static_cast<int>(fill.components.size());
-        stack.push_back((j + dj) * mask.Mx + i + di);
-      }
-    }
+Fill fill_of(const Grid<int>& mask, const Grid<Code>& codes) {
+  Fill fill{flood_fill(mask, [](int v) { return v != 0; }).number, {}};
+  for (const auto& [j, i] : points_of(mask.Mx, mask.My)) {
+    const int n = fill.number(j, i);
+    if (n == 0) continue;
+    if (n > static_cast<int>(fill.components.size()))
+      fill.components.push_back({j * mask.Mx + i, 0});
+    Component& c = fill.components[n - 1];
+    c.add(1, 0);
+    if (j == 0 || i == 0 || j == mask.My - 1 || i == mask.Mx - 1) c.add(0, touches_edge);
+    if (codes(j, i) & attaching) c.add(0, attached);
   }
   return fill;
 }
@@ -52,12 +42,43 @@ LabelMask mask_of(Code bit, bool all) {
   return {[](Code c) { return (c & in_other) != 0; }, flags, all};
 }
 
-std::vector<Segments> segments_of(const Ranks& ranks, const Grid<Code>& codes) {
-  std::vector<Segments> segments(static_cast<std::size_t>(ranks.local_size()));
-  const auto local = scatter(ranks, codes);
-  for (int r = 0; r < ranks.local_size(); ++r) find_segments(ranks.patch(r), local[r], segments[r]);
-  return segments;
+/// The mask, another one, and marks on a fraction of the cells.
+Grid<Code> codes_of(const Grid<int>& mask, double marked = 0.02) {
+  const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99),
+                  marks = random_mask(mask.Mx, mask.My, marked, 7);
+  Grid<Code> codes(mask.Mx, mask.My);
+  for (std::size_t n = 0; n < codes.values.size(); ++n) {
+    codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other +
+                                        marks.values[n] * attaching);
+  }
+  return codes;
 }
+Grid<Code> drawn(const std::vector<std::string>& rows) {
+  return draw(rows, [](char c) { return static_cast<Code>(c - '0'); });
+}
+
+/// A grid of codes on virtual ranks, its segments and its labels.
+struct Labelled {
+  VirtualRanks ranks;
+  std::vector<Array2<Code>> codes;
+  std::vector<Segments> segments;
+  Labels labels;
+  std::vector<std::vector<std::int64_t>> maxima; // none
+
+  Labelled(const Grid<Code>& grid, int px, int py)
+      : ranks(Decomposition::make(grid.Mx, grid.My, px, py)), codes(scatter(ranks, grid)),
+        segments(codes.size()), labels(ranks), maxima(codes.size()) {
+    set(grid);
+  }
+  void set(const Grid<Code>& grid) {
+    codes = scatter(ranks, grid);
+    for (int r = 0; r < ranks.local_size(); ++r)
+      find_segments(ranks.patch(r), codes[r], segments[r]);
+  }
+  const auto& update(const std::vector<LabelMask>& masks) {
+    return labels.update(segments, masks, maxima);
+  }
+};
 
 /// Cells whose component differs from the flood fill in number (if they are numbered), identity,
 /// area or flags.
@@ -87,28 +108,24 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const
 }
 
 /// The numbers as an array of the whole grid.
-Grid<int> numbers_of(const Ranks& ranks, const std::vector<Segments>& segments,
-                     const MaskLabels& labels) {
+Grid<int> numbers_of(const Labelled& l, const MaskLabels& labels) {
   std::vector<Array2<int>> numbers;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    numbers.push_back(make_array<int>("numbers", ranks.patch(r)));
-    write_numbers(ranks.patch(r), segments[r], labels, static_cast<std::size_t>(r), numbers.back());
+  for (int r = 0; r < l.ranks.local_size(); ++r) {
+    numbers.push_back(make_array<int>("numbers", l.ranks.patch(r)));
+    write_numbers(l.ranks.patch(r), l.segments[r], labels, static_cast<std::size_t>(r),
+                  numbers.back());
   }
-  return gather(ranks, numbers);
+  return gather(l.ranks, numbers);
 }
 
 } // namespace
 
 TEST_CASE("segments cover a row, each of one code") {
-  VirtualRanks ranks(Decomposition::make(30, 2, 1));
-  const Grid<Code> codes =
-      draw({"111111111111111112222222223441", "777777777777777777777777777777"},
-           [](char c) { return static_cast<Code>(c - '0'); });
-  const Segments s = segments_of(ranks, codes)[0];
+  const Segments s =
+      Labelled(drawn({"111111111111111112222222223441", "777777777777777777777777777777"}), 1, 1)
+          .segments[0];
   REQUIRE(s.size() == 6);
-  CHECK(s.row[1] == 0);
-  CHECK(s.row[2] == 5);
-  CHECK(s.row[3] == 6);
+  CHECK((s.row[1] == 0 && s.row[2] == 5 && s.row[3] == 6));
   const std::vector<std::pair<int, Code>> expected = {{18, 1}, {27, 2}, {28, 3},
                                                       {30, 4}, {31, 1}, {31, 7}}; // end, code
   for (int n = 0; n < 6; ++n) {
@@ -117,46 +134,20 @@ TEST_CASE("segments cover a row, each of one code") {
   }
 }
 
-TEST_CASE("a run that touches several runs below joins them all") {
-  const Grid<Code> codes =
-      draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
-  for (const auto& [px, py] : decompositions(7, 3)) {
-    VirtualRanks ranks(Decomposition::make(7, 3, px, py));
-    Labels labels(ranks);
-    std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
-    const MaskLabels& found =
-        labels.update(segments_of(ranks, codes), {mask_of(in_mask, true)}, nothing)[0];
-    INFO(px << " x " << py);
-    REQUIRE(found.whole.size() == 1);
-    CHECK(found.whole[0].cells() == 13);
-    CHECK(found.whole[0].identity == 0);
-  }
-}
-
 TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decomposition") {
   for (const auto& [name, mask] : test_masks()) {
-    const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99),
-                    marks = random_mask(mask.Mx, mask.My, 0.02, 7);
-    Grid<Code> codes(mask.Mx, mask.My);
-    for (std::size_t n = 0; n < codes.values.size(); ++n) {
-      codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other +
-                                          marks.values[n] * attaching);
-    }
-    const Fill fill = flood_fill(mask, codes), fill_other = flood_fill(other, codes);
+    const Grid<Code> codes = codes_of(mask);
+    const Fill fill = fill_of(mask, codes),
+               fill_other = fill_of(random_mask(mask.Mx, mask.My, 0.6, 99), codes);
     Component largest{};
     for (const Component& c : fill.components) largest = c.cells() > largest.cells() ? c : largest;
     for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
-      VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
-      const std::vector<Segments> segments = segments_of(ranks, codes);
-      Labels labels(ranks);
+      Labelled l(codes, px, py);
       INFO(name << " on " << px << " x " << py);
       for (const bool all : {true, false}) {
-        std::vector<std::vector<std::int64_t>> nothing(
-            static_cast<std::size_t>(ranks.local_size()));
-        const auto& found =
-            labels.update(segments, {mask_of(in_mask, all), mask_of(in_other, false)}, nothing);
-        CHECK(wrong_cells(ranks, segments, found[0], fill, all) == 0);
-        CHECK(wrong_cells(ranks, segments, found[1], fill_other, false) == 0);
+        const auto& found = l.update({mask_of(in_mask, all), mask_of(in_other, false)});
+        CHECK(wrong_cells(l.ranks, l.segments, found[0], fill, all) == 0);
+        CHECK(wrong_cells(l.ranks, l.segments, found[1], fill_other, false) == 0);
         if (all) CHECK(found[0].whole.size() == fill.components.size());
         CHECK(found[0].largest() == largest);
       }
@@ -169,11 +160,8 @@ TEST_CASE("consecutive numbers of the components that are asked for, without gat
   std::vector<std::pair<std::string, Grid<int>>> masks = test_masks();
   masks.emplace_back("large", random_mask(97, 71, 0.5, 5));
   for (const auto& [name, mask] : masks) {
-    const Grid<int> marks = random_mask(mask.Mx, mask.My, 0.1, 8);
-    Grid<Code> codes(mask.Mx, mask.My);
-    for (std::size_t n = 0; n < codes.values.size(); ++n)
-      codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + marks.values[n] * attaching);
-    const Fill fill = flood_fill(mask, codes);
+    const Grid<Code> codes = codes_of(mask, 0.1);
+    const Fill fill = fill_of(mask, codes);
     Grid<int> expected[2] = {fill.number, fill.number};
     int count[2] = {0, 0};
     for (const int k : {0, 1}) {
@@ -185,52 +173,39 @@ TEST_CASE("consecutive numbers of the components that are asked for, without gat
     std::vector<std::pair<int, int>> cuts = decompositions(mask.Mx, mask.My);
     if (mask.Mx >= 32 && mask.My >= 32) cuts.emplace_back(32, 32);
     for (const auto& [px, py] : cuts) {
-      VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
-      const std::vector<Segments> segments = segments_of(ranks, codes);
-      Labels labels(ranks);
+      Labelled l(codes, px, py);
       LabelMask first = mask_of(in_mask, false), second = first;
-      first.numbered = flags[0], second.numbered = flags[1];
-      std::vector<std::vector<std::int64_t>> nothing(static_cast<std::size_t>(ranks.local_size()));
-      const auto& found = labels.update(segments, {first, second, mask_of(in_mask, true)}, nothing);
+      first.numbered = flags[0];
+      second.numbered = flags[1];
+      const auto& found = l.update({first, second, mask_of(in_mask, true)});
       INFO(name << " on " << px << " x " << py);
-      CHECK(numbers_of(ranks, segments, found[0]) == expected[0]);
-      CHECK(numbers_of(ranks, segments, found[1]) == expected[1]);
-      CHECK(numbers_of(ranks, segments, found[2]) == fill.number);
-      CHECK(found[0].numbered == count[0]);
-      CHECK(found[1].numbered == count[1]);
+      for (const int k : {0, 1}) {
+        CHECK(numbers_of(l, found[k]) == expected[k]);
+        CHECK(found[k].numbered == count[k]);
+      }
+      CHECK(numbers_of(l, found[2]) == fill.number);
       CHECK(found[2].numbered == static_cast<int>(fill.components.size()));
     }
   }
 }
 
 TEST_CASE("a batch of labels is one exchange and one gather, and carries maxima along") {
-  VirtualRanks ranks(Decomposition::make(16, 16, 4, 2));
   Grid<Code> codes(16, 16, in_mask | in_other);
-  const std::vector<Segments> segments = segments_of(ranks, codes);
-  std::vector<std::vector<std::int64_t>> maxima;
-  for (int r = 0; r < 8; ++r) maxima.push_back({r, -r});
-  Labels labels(ranks);
-  const auto& found =
-      labels.update(segments, {mask_of(in_mask, false), mask_of(in_other, false)}, maxima);
-  CHECK(ranks.traffic().exchanges == 1);
-  CHECK(ranks.traffic().collectives == 2);
-  for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{7, 0});
+  Labelled l(codes, 4, 2);
+  for (int r = 0; r < 8; ++r) l.maxima[r] = {r, -r};
+  const auto& found = l.update({mask_of(in_mask, false), mask_of(in_other, false)});
+  CHECK(l.ranks.traffic().exchanges == 1);
+  CHECK(l.ranks.traffic().collectives == 2);
+  for (const auto& values : l.maxima) CHECK(values == std::vector<std::int64_t>{7, 0});
   CHECK(found[1].fragments[5][0].cells() == 256);
   // a second update with the same object does not remember the first
   for (Code& c : codes.values) c = 0;
   codes(3, 9) = in_mask;
-  const auto& again = labels.update(segments_of(ranks, codes),
-                                    {mask_of(in_mask, true), mask_of(in_other, true)}, maxima);
+  l.set(codes);
+  const auto& again = l.update({mask_of(in_mask, true), mask_of(in_other, true)});
   REQUIRE(again[0].whole.size() == 1);
   CHECK(again[0].whole[0].identity == 3 * 16 + 9);
   CHECK(again[1].whole.empty());
-}
-
-TEST_CASE("a periodic grid is refused") {
-  Decomposition d = Decomposition::make(8, 8, 2);
-  d.periodic_x = true;
-  VirtualRanks ranks(d);
-  CHECK_THROWS_WITH(Labels(ranks), Catch::Matchers::ContainsSubstring("periodic"));
 }
 
 // --- components labelled by loops with atomics: those of Labels, on any mask and decomposition
@@ -242,18 +217,6 @@ std::vector<LabelMask> two_masks(bool numbers) {
   const auto flags = [](Code c) { return c & attaching ? attached : std::int64_t{0}; };
   return {{[](Code c) { return (c & in_mask) != 0; }, flags, numbers},
           {[](Code c) { return (c & in_other) != 0; }, flags, false, numbers ? attached : 0}};
-}
-
-/// The mask, another one, and marks.
-Grid<Code> codes_of(const Grid<int>& mask) {
-  const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99),
-                  marks = random_mask(mask.Mx, mask.My, 0.02, 7);
-  Grid<Code> codes(mask.Mx, mask.My);
-  for (std::size_t n = 0; n < codes.values.size(); ++n) {
-    codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other +
-                                        marks.values[n] * attaching);
-  }
-  return codes;
 }
 
 /// Cells whose component has another identity, area, flags or number than that of Labels.
@@ -279,22 +242,15 @@ int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments,
 }
 
 void check_against_labels(const std::string& name, const Grid<int>& mask) {
-  const Grid<Code> grid = codes_of(mask);
   for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
     INFO(name << " on " << px << " x " << py);
-    VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, px, py));
-    const auto codes = scatter(ranks, grid);
-    std::vector<Segments> segments(codes.size());
-    for (int r = 0; r < ranks.local_size(); ++r)
-      find_segments(ranks.patch(r), codes[r], segments[r]);
-    Labels labels(ranks);
+    Labelled l(codes_of(mask), px, py);
     for (const bool numbers : {true, false}) {
-      std::vector<std::vector<std::int64_t>> nothing(codes.size());
-      const auto& expected = labels.update(segments, two_masks(numbers), nothing);
-      DeviceLabels device(ranks, two_masks(numbers));
-      const auto& found = device.update(codes, nothing);
+      const auto& expected = l.update(two_masks(numbers));
+      DeviceLabels device(l.ranks, two_masks(numbers));
+      const auto& found = device.update(l.codes, l.maxima);
       for (int m = 0; m < 2; ++m) {
-        CHECK(wrong_cells(ranks, segments, expected[m], found[m]) == 0);
+        CHECK(wrong_cells(l.ranks, l.segments, expected[m], found[m]) == 0);
         CHECK(expected[m].numbered == found[m].numbered);
         CHECK(std::equal(expected[m].whole.begin(), expected[m].whole.end(), found[m].whole.begin(),
                          found[m].whole.end()));
@@ -319,29 +275,39 @@ TEST_CASE("rows of several blocks, and of a block and a bit") {
 }
 
 TEST_CASE("a run that touches several runs below joins them all; areas and identities by hand") {
-  const Grid<Code> grid =
-      draw({"1000001", "1011101", "1110111"}, [](char c) { return static_cast<Code>(c - '0'); });
-  VirtualRanks ranks(Decomposition::make(7, 3, 2, 1));
-  DeviceLabels labels(ranks, two_masks(true));
-  std::vector<std::vector<std::int64_t>> maxima = {{3, -1}, {2, 0}};
-  const auto& found = labels.update(scatter(ranks, grid), maxima);
-  REQUIRE(found[0].whole.size() == 1);
-  CHECK(found[0].whole[0] == Component{0, 13 << flag_bits | touches_edge});
-  CHECK(found[1].whole.empty());
-  for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{3, 0});
-  CHECK(ranks.traffic().exchanges == 1);
-  CHECK(ranks.traffic().messages == 2);
-  CHECK(ranks.traffic().bytes == 2 * 3 * 2 * 4); // both ways, three cells, two masks
-  CHECK(ranks.traffic().collectives == 2);
+  const Grid<Code> grid = drawn({"1000001", "1011101", "1110111"});
+  const Component whole{0, 13 << flag_bits | touches_edge};
+  for (const auto& [px, py] : decompositions(7, 3)) {
+    INFO(px << " x " << py);
+    Labelled l(grid, px, py);
+    const MaskLabels& found = l.update({mask_of(in_mask, true)})[0];
+    REQUIRE(found.whole.size() == 1);
+    CHECK(found.whole[0] == whole);
+
+    Labelled other(grid, px, py);
+    const Traffic& sent = other.ranks.traffic();
+    DeviceLabels labels(other.ranks, two_masks(true));
+    std::vector<std::vector<std::int64_t>> maxima;
+    for (int r = 0; r < px * py; ++r) maxima.push_back({3 - r, r - 1});
+    const auto& on_device = labels.update(other.codes, maxima);
+    REQUIRE(on_device[0].whole.size() == 1);
+    CHECK(on_device[0].whole[0] == whole);
+    CHECK(on_device[1].whole.empty());
+    for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{3, px * py - 2});
+    if (px * py != 2 || px != 2) continue;
+    CHECK(sent.exchanges == 1);
+    CHECK(sent.messages == 2);
+    CHECK(sent.bytes == 2 * 3 * 2 * 4); // both ways, three cells, two masks
+    CHECK(sent.collectives == 2);
+  }
 }
 
-TEST_CASE("labels on the execution space refuse a periodic grid, and a fourth mask") {
+TEST_CASE("a periodic grid is refused, and on the execution space a fourth mask") {
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_x = true;
-  VirtualRanks ranks(d);
-  CHECK_THROWS_WITH(DeviceLabels(ranks, two_masks(true)),
-                    Catch::Matchers::ContainsSubstring("periodic"));
-  VirtualRanks one(Decomposition::make(8, 8, 1));
+  VirtualRanks ranks(d), one(Decomposition::make(8, 8, 1));
+  CHECK_THROWS_WITH(Labels(ranks), ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(DeviceLabels(ranks, two_masks(true)), ContainsSubstring("periodic"));
   CHECK_THROWS_WITH(DeviceLabels(one, std::vector<LabelMask>(4, two_masks(true)[0])),
-                    Catch::Matchers::ContainsSubstring("at most 3 masks, found 4"));
+                    ContainsSubstring("at most 3 masks, found 4"));
 }

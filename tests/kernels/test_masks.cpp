@@ -20,19 +20,9 @@ int neighbours(const Grid<int>& g, int j, int i) {
 }
 
 /// Cells that can be reached from (j, i) within the mask.
-int reached(Grid<int> g, int j, int i) {
-  std::vector<std::pair<int, int>> stack{{j, i}};
-  int n = 0;
-  while (!stack.empty()) {
-    const auto [a, b] = stack.back();
-    stack.pop_back();
-    if (!g.inside(a, b) || g(a, b) != 1) continue;
-    g(a, b) = 0;
-    n += 1;
-    for (const auto& [da, db] : {std::pair{0, 1}, {0, -1}, {1, 0}, {-1, 0}})
-      stack.emplace_back(a + da, b + db);
-  }
-  return n;
+int reached(const Grid<int>& g, int j, int i) {
+  const FloodFill c = flood_fill(g, [](int v) { return v == 1; });
+  return c.number(j, i) == 0 ? 0 : c.cells[c.number(j, i) - 1];
 }
 
 /// One path, one cell wide, that starts at (0, 0): two ends, all other cells have two neighbours,
@@ -40,12 +30,10 @@ int reached(Grid<int> g, int j, int i) {
 bool is_path(const Grid<int>& g) {
   const int cells = static_cast<int>(std::count(g.values.begin(), g.values.end(), 1));
   int ends = 0, joints = 0;
-  for (int j = 0; j < g.My; ++j) {
-    for (int i = 0; i < g.Mx; ++i) {
-      if (g(j, i) != 1) continue;
-      ends += neighbours(g, j, i) == 1;
-      joints += neighbours(g, j, i) == 2;
-    }
+  for (const auto& [j, i] : points_of(g.Mx, g.My)) {
+    if (g(j, i) != 1) continue;
+    ends += neighbours(g, j, i) == 1;
+    joints += neighbours(g, j, i) == 2;
   }
   if (cells == 1) return g(0, 0) == 1;
   return neighbours(g, 0, 0) == 1 && ends == 2 && joints == cells - 2 && reached(g, 0, 0) == cells;
@@ -95,7 +83,7 @@ TEST_CASE("serpentine and spiral are one path at every size") {
   CHECK(reached(serpentine(41, 41), 0, 0) == 881);
 }
 
-TEST_CASE("percolation: a share of p, another for every seed, the same cells in every grid") {
+TEST_CASE("percolation: a fraction p, another for every seed, the same cells in every grid") {
   const auto mask = [](double p, std::uint64_t seed, int M) {
     return grid_of(M, M, [=](int j, int i) { return masks::percolation(p, seed, j, i); });
   };
@@ -137,8 +125,6 @@ TEST_CASE("shelves: land in the middle, ocean around it, shelves, ice rises and 
 
 TEST_CASE("shelves: the longer side counts, and a finer grid samples the same continent") {
   const Grid<int> coarse = shelves(81, 61, 7, 0.5), fine = shelves(243, 183, 7, 0.5);
-  for (int j = 0; j < 61; ++j) {
-    for (int i = 0; i < 81; ++i)
-      CHECK(coarse(j, i) == fine(3 * j + 1, 3 * i + 1)); // its middle cell
-  }
+  for (const auto& [j, i] : points_of(81, 61))
+    CHECK(coarse(j, i) == fine(3 * j + 1, 3 * i + 1)); // its middle cell
 }

@@ -87,11 +87,9 @@ int iterations(const Operator& A, double dx = 1.0, double dy = 1.0,
 /// A continent with a ragged margin and holes.
 Grid<int> continent(int n) {
   Grid<int> mask = random_mask(n, n, 0.95, 8);
-  for (int j = 0; j < n; ++j) {
-    for (int i = 0; i < n; ++i) {
-      const double x = 2.0 * i / (n - 1) - 1.0, y = 2.0 * j / (n - 1) - 1.0;
-      if (x * x + y * y > 0.9 + 0.1 * std::sin(20.0 * std::atan2(y, x))) mask(j, i) = 0;
-    }
+  for (const auto& [j, i] : points_of(n, n)) {
+    const double x = 2.0 * i / (n - 1) - 1.0, y = 2.0 * j / (n - 1) - 1.0;
+    if (x * x + y * y > 0.9 + 0.1 * std::sin(20.0 * std::atan2(y, x))) mask(j, i) = 0;
   }
   return mask;
 }
@@ -192,8 +190,7 @@ TEST_CASE("no unknowns, one unknown, a cell that nothing holds") {
   }
 }
 
-TEST_CASE("scaling by powers of 2 scales the result, up to the numbers of an ice sheet in single "
-          "precision") {
+TEST_CASE("scaling by powers of 2 scales the result, in single precision, too") {
   const Operator A = held(islands(), false, false, 7);
   Operator large = A;
   for (double& a : large.rows) a = std::ldexp(a, 64); // up to 1e21 and more
@@ -271,10 +268,10 @@ std::pair<std::int64_t, std::int64_t> redundant(const Decomposition& d, int degr
   std::pair<std::int64_t, std::int64_t> visits{0, 0};
   for (int n = 0; n < d.size(); ++n) {
     const Patch p = d.patch(n);
-    const auto beside = [&](int ring) { return grown(p, ring).cells() - p.cells(); };
+    const auto outside = [&](int ring) { return grown(p, ring).cells() - p.cells(); };
     std::int64_t cells =
-        beside(1) + beside(degree - 1); // the residuals before and after the coarser level
-    for (int k = 1; k < degree; ++k) cells += beside(rings - k) + beside(degree - 1 - k);
+        outside(1) + outside(degree - 1); // the residuals before and after the coarser level
+    for (int k = 1; k < degree; ++k) cells += outside(rings - k) + outside(degree - 1 - k);
     visits = {visits.first + 8 * cells, std::max(visits.second, 8 * cells)};
   }
   return visits;

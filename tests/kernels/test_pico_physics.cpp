@@ -131,8 +131,7 @@ TEST_CASE("the update equals an evaluation cell by cell") {
   CHECK(fallbacks > 0);
 }
 
-TEST_CASE("shelf input: means over the continental shelf of basins with a front, weighted by shelf "
-          "cells") {
+TEST_CASE("shelf input: means over the continental shelf, weighted by shelf cells") {
   PicoCase c({"########", //
               "ffffffff", //
               "~~~~::::", //
@@ -152,9 +151,7 @@ TEST_CASE("shelf input: means over the continental shelf of basins with a front,
               "::~~::::#", //
               "::::::::#"});
   d.basins = draw({"111222333", "111222333", "111222333", "111222333"});
-  for (int j = 0; j < 4; ++j) {
-    for (int i = 0; i < 9; ++i) d.T(j, i) = 272.0 + i, d.S(j, i) = 34.0 + 0.1 * i;
-  }
+  for (const auto& [j, i] : points_of(9, 4)) d.T(j, i) = 272.0 + i, d.S(j, i) = 34.0 + 0.1 * i;
   // basin 1 (3 shelf cells): cells 0 1 and 0 1 2; basin 2 (3): 4 5 and 3 4 5; basin 3 (2): 6 7
   // twice. Split: 1 and 3 not adjacent
   const double T1 = 272.0 + 4.0 / 5.0, T2 = 272.0 + 21.0 / 5.0, T3 = 272.0 + 6.5;
@@ -296,21 +293,18 @@ TEST_CASE("lakes do not melt; their base is at the pressure-melting point of fre
 
 TEST_CASE("options and values that cannot be used are refused with their name") {
   VirtualRanks ranks(Decomposition::make(4, 4, 1));
-  const auto with = [&](auto change) {
+  const std::pair<const char*, void (*)(PicoOptions&)> wrong[] = {
+      {"gamma_T is -1e-05", [](PicoOptions& o) { o.gamma_T = -1e-5; }},
+      {"gamma_T", [](PicoOptions& o) { o.gamma_T = NAN; }},
+      {"overturning_coefficient", [](PicoOptions& o) { o.overturning_coefficient = 0.0; }},
+      {"continental_shelf_depth", [](PicoOptions& o) { o.continental_shelf_depth = 800.0; }},
+      {"continental_ice_area", [](PicoOptions& o) { o.continental_ice_area = -1.0; }},
+      {"boxes", [](PicoOptions& o) { o.boxes = 0; }}};
+  for (const auto& [words, change] : wrong) {
     PicoOptions options;
     change(options);
-    return Pico(ranks, 1e4, 1e4, options);
-  };
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.gamma_T = -1e-5; }),
-                    ContainsSubstring("gamma_T is -1e-05"));
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.gamma_T = NAN; }), ContainsSubstring("gamma_T"));
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.overturning_coefficient = 0.0; }),
-                    ContainsSubstring("overturning_coefficient"));
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.continental_shelf_depth = 800.0; }),
-                    ContainsSubstring("continental_shelf_depth"));
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.continental_ice_area = -1.0; }),
-                    ContainsSubstring("continental_ice_area"));
-  CHECK_THROWS_WITH(with([](PicoOptions& o) { o.boxes = 0; }), ContainsSubstring("boxes"));
+    CHECK_THROWS_WITH(Pico(ranks, 1e4, 1e4, options), ContainsSubstring(words));
+  }
   PicoCase c({"####", "ffff", "::::", ":::#"});
   c.options.exclude_ice_rises = false;
   c.T(3, 1) = std::numeric_limits<double>::quiet_NaN();

@@ -9,7 +9,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <limits>
-#include <memory>
 #include <random>
 
 using namespace nunatak;
@@ -68,18 +67,9 @@ PicoCase coast_of(const Grid<int>& mask, unsigned seed) {
   return c;
 }
 
-std::vector<int> cells_of(const List<std::pair<int, int>>& ranges) {
-  std::vector<int> cells;
-  for (const auto& [from, to] : ranges) {
-    for (int c = from; c < to; ++c) cells.push_back(c);
-  }
-  return cells;
-}
-
 } // namespace
 
-TEST_CASE("the geometry is kept while its input does not change, and the melt follows the water "
-          "and the ice") {
+TEST_CASE("the geometry is kept while its input does not change; the melt follows") {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     PicoCase c = coast(seed);
     c.options.by_loops = seed > 2;
@@ -223,8 +213,7 @@ TEST_CASE("ranks that own cells of the domain of the distances, and the loads of
   CHECK(run_pico(PicoCase({"##", "##"}), 2, 1).report.shelf_imbalance == 1.0);
 }
 
-TEST_CASE(
-    "by loops: the lists and tables that there are by segments, on any coast and decomposition") {
+TEST_CASE("by loops: what there is by segments, on any coast and decomposition") {
   std::vector<PicoCase> cases;
   for (const auto& [name, mask] : test_masks())
     cases.push_back(coast_of(mask, 1)), cases.push_back(coast_of(mask, 2));
@@ -233,35 +222,11 @@ TEST_CASE(
   for (std::size_t n = 0; n < cases.size(); ++n) {
     for (const auto& [px, py] : decompositions(cases[n].mask.Mx, cases[n].mask.My)) {
       INFO("case " << n << " on " << px << " x " << py);
-      VirtualRanks ranks(Decomposition::make(cases[n].mask.Mx, cases[n].mask.My, px, py));
-      const std::vector<PicoInput> in = pico_input(ranks, cases[n]);
-      std::vector<std::unique_ptr<ShelfGeometry>> found;
-      std::vector<PicoResult> results;
-      for (const PicoCase& way : both_ways(cases[n])) {
-        found.push_back(std::make_unique<ShelfGeometry>(ranks, way.dx, way.dx, way.options));
-        std::vector<PicoFields> fields = pico_fields(ranks);
-        found.back()->update(in, fields);
-        Kokkos::fence();
-        results.push_back(pico_result(ranks, {}, fields));
-      }
-      CHECK(results[0] == results[1]);
-      const Shelves &expected = found[0]->result(), &shelves = found[1]->result();
-      CHECK((shelves.table.shelves == expected.table.shelves &&
-             shelves.table.basins == expected.table.basins));
-      CHECK(shelves.table.cells == expected.table.cells);
-      CHECK(shelves.table.front_cells == expected.table.front_cells);
-      CHECK((shelves.boxes == expected.boxes && shelves.d_max == expected.d_max));
-      CHECK((shelves.domain.largest == expected.domain.largest &&
-             shelves.domain.total == expected.domain.total));
-      CHECK((shelves.shelf.largest == expected.shelf.largest &&
-             shelves.shelf.total == expected.shelf.total));
-      CHECK(found[1]->members() == found[0]->members());
-      for (std::size_t r = 0; r < in.size(); ++r) {
-        const LocalShelves &a = expected.local[r], &b = shelves.local[r];
-        CHECK((b.cell == a.cell && b.shelf == a.shelf && b.box == a.box && b.lake == a.lake));
-        CHECK((cells_of(b.sea) == cells_of(a.sea) && b.sea_cells == a.sea_cells &&
-               b.domain_cells == a.domain_cells));
-      }
+      const std::vector<PicoCase> ways = both_ways(cases[n]);
+      const PicoResult expected = run_pico(ways[0], px, py), found = run_pico(ways[1], px, py);
+      CHECK(found == expected);
+      CHECK(found.report.domain_imbalance == expected.report.domain_imbalance);
+      CHECK(found.report.shelf_imbalance == expected.report.shelf_imbalance);
     }
   }
 }

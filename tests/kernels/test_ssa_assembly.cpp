@@ -33,20 +33,16 @@ struct Case {
     const auto number = [&random](double low, double high) {
       return low + (high - low) * static_cast<double>(random()) / 4294967296.0;
     };
-    for (int j = 0; j < My; ++j) {
-      for (int i = 0; i < Mx; ++i) {
-        b(j, i) = 200.0 - 90.0 * i + number(-400.0, 400.0);
-        H(j, i) = ice[j][i] == '1' ? number(300.0, 700.0) : 0.0;
-        tauc(j, i) = number(0.0, 1.0) < 0.2 ? 0.0 : number(1e4, 1e5);
-        hardness(j, i) = number(1e8, 3e8);
-        u(j, i) = number(-1e-5, 1e-5), v(j, i) = number(-1e-5, 1e-5);
-      }
+    for (const auto& [j, i] : points_of(Mx, My)) {
+      b(j, i) = 200.0 - 90.0 * i + number(-400.0, 400.0);
+      H(j, i) = ice[j][i] == '1' ? number(300.0, 700.0) : 0.0;
+      tauc(j, i) = number(0.0, 1.0) < 0.2 ? 0.0 : number(1e4, 1e5);
+      hardness(j, i) = number(1e8, 3e8);
+      u(j, i) = number(-1e-5, 1e-5), v(j, i) = number(-1e-5, 1e-5);
     }
     b(6, 3) = b(7, 3) = 1500.0, H(6, 3) = 20.0; // a wall
-    for (int j = 0; j < My; ++j) {
-      for (int i = 0; i < Mx; ++i)
-        h(j, i) = surface(b(j, i), H(j, i)), mask(j, i) = cell_type(b(j, i), H(j, i));
-    }
+    for (const auto& [j, i] : points_of(Mx, My))
+      h(j, i) = surface(b(j, i), H(j, i)), mask(j, i) = cell_type(b(j, i), H(j, i));
     fixed(5, 5) = fixed(8, 15) = 1;
   }
 };
@@ -77,11 +73,7 @@ struct Discrete {
   static std::size_t at(int n) { return static_cast<std::size_t>(n); }
 
   template <class T> std::vector<Array2<T>> field(const Grid<T>& grid) {
-    const std::vector<Array2<T>> arrays = scatter(ranks, grid);
-    std::vector<std::vector<Ghosted>> ghosted;
-    for (const auto& a : arrays) ghosted.push_back({a});
-    ranks.update_ghosts(ghosted);
-    return arrays;
+    return scatter_with_ghosts(ranks, grid);
   }
 
   /// A global vector (multigrid_case.hpp) from what `fill` writes into the list of each rank's
@@ -244,16 +236,14 @@ TEST_CASE("which ice is held is what a flood fill finds, in ghosts, too, on ever
     Case c;
     Grid<int> expected(Mx, My);
     std::vector<ssa::Cell> front;
-    for (int j = 0; j < My; ++j) {
-      for (int i = 0; i < Mx; ++i) {
-        c.mask(j, i) = random() % 100 >= percent ? ice_free_ocean
-                       : random() % 20 == 0      ? grounded_ice
-                                                 : floating_ice;
-        if (!icy(c.mask(j, i)) ||
-            !(c.fixed(j, i) != 0 || (c.mask(j, i) == grounded_ice && c.tauc(j, i) > 0.0)))
-          continue;
-        expected(j, i) = 1, front.push_back({j, i});
-      }
+    for (const auto& [j, i] : points_of(Mx, My)) {
+      c.mask(j, i) = random() % 100 >= percent ? ice_free_ocean
+                     : random() % 20 == 0      ? grounded_ice
+                                               : floating_ice;
+      if (!icy(c.mask(j, i)) ||
+          !(c.fixed(j, i) != 0 || (c.mask(j, i) == grounded_ice && c.tauc(j, i) > 0.0)))
+        continue;
+      expected(j, i) = 1, front.push_back({j, i});
     }
     while (!front.empty()) {
       const ssa::Cell at = front.back();
@@ -270,13 +260,10 @@ TEST_CASE("which ice is held is what a flood fill finds, in ghosts, too, on ever
       std::int64_t wrong = 0;
       for (int r = 0; r < p.ranks.local_size(); ++r) {
         const SsaPatch& patch = p.assembly.patch(r);
-        for (int j = 0; j <= patch.patch.ym + 1; ++j) {
-          for (int i = 0; i <= patch.patch.xm + 1; ++i) {
-            const int gj = patch.patch.global_j(j), gi = patch.patch.global_i(i);
-            wrong += (patch.ice(j, i) != 0) != (expected.inside(gj, gi) && expected(gj, gi) != 0)
-                         ? 1
-                         : 0;
-          }
+        for (const auto& [j, i] : cells_and_ghosts_of(patch.patch)) {
+          const int gj = patch.patch.global_j(j), gi = patch.patch.global_i(i);
+          wrong +=
+              (patch.ice(j, i) != 0) != (expected.inside(gj, gi) && expected(gj, gi) != 0) ? 1 : 0;
         }
       }
       INFO(percent << " %, " << d.px << " x " << d.py);
@@ -285,8 +272,7 @@ TEST_CASE("which ice is held is what a flood fill finds, in ghosts, too, on ever
   }
 }
 
-TEST_CASE("icebergs are excluded, unless something holds them; changes are seen; traffic is what "
-          "the header says") {
+TEST_CASE("icebergs are excluded, unless something holds them; changes are seen; traffic") {
   Case c;
   Discrete p(c, cut(3, 2, false));
   CHECK(p.assembly.unknowns_changed());
@@ -330,9 +316,7 @@ std::vector<double> drag(const std::vector<double>& F, bool till_subgrid) {
   in.mask = make_array<int>("mask", p);
   Kokkos::deep_copy(in.H, H);
   Kokkos::deep_copy(in.tauc, tauc);
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) in.b(j, i) = F[p.global_i(i)] - rho_ice / rho_water * H;
-  }
+  for (const auto& [j, i] : cells_of(p)) in.b(j, i) = F[p.global_i(i)] - rho_ice / rho_water * H;
   ranks.update_ghosts({{in.b}});
   update_geometry(p, in.b, in.H, in.h, in.mask);
 

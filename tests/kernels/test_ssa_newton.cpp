@@ -1,6 +1,6 @@
 // The nonlinear solver of the SSA on virtual ranks: the same bits for every cut of the grid, the
 // residual that it promises, one reduction per iteration and per step, and what it says when it
-// fails. Its velocities beside PETSc's: tests/verification, tests/program/test_runs.py.
+// fails. Its velocities and PETSc's: tests/verification, tests/program/test_runs.py.
 #include "global_grid.hpp"
 #include "kernels/cases/noise.hpp"
 #include "kernels/ssa/newton.hpp"
@@ -23,9 +23,7 @@ public:
       const Patch p = ranks.patch(r);
       SsaInput in = make_ssa_input(p);
       u.push_back(make_array<double>("u", p)), v.push_back(make_array<double>("v", p));
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) set(in, j, i, p.global_j(j), p.global_i(i));
-      }
+      for (const auto& [j, i] : cells_of(p)) set(in, j, i, p.global_j(j), p.global_i(i));
       inputs.push_back(in);
     }
     std::vector<std::vector<Ghosted>> all;
@@ -46,11 +44,9 @@ public:
     for (int r = 0; r < ranks.local_size(); ++r) {
       const Patch p = ranks.patch(r);
       const auto n = static_cast<std::size_t>(r);
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) {
-          const auto cell = static_cast<std::size_t>(p.cell(j, i));
-          all[2 * cell] = u[n](j, i), all[2 * cell + 1] = v[n](j, i);
-        }
+      for (const auto& [j, i] : cells_of(p)) {
+        const auto cell = static_cast<std::size_t>(p.cell(j, i));
+        all[2 * cell] = u[n](j, i), all[2 * cell + 1] = v[n](j, i);
       }
     }
     return all;
@@ -115,8 +111,7 @@ TEST_CASE("A solve of the SSA has the same bits on every cut of the grid") {
   }
 }
 
-TEST_CASE("Single and double precision of the linear systems give the same velocity within the "
-          "tolerance") {
+TEST_CASE("Single and double precision give the same velocity within the tolerance") {
   SsaOptions options;
   options.tolerance = 1e-9;
   Sheet one(cut(1, 1)), two(cut(1, 1));
@@ -153,10 +148,9 @@ TEST_CASE("A linear law needs its matrix once") {
   options.glen_n = 1.0, options.till_q = 1.0;
   Sheet sheet(cut(2, 2));
   for (const SsaInput& in : sheet.inputs) {
-    for (int j = 0; j < static_cast<int>(in.hardness.extent(0)); ++j) {
-      for (int i = 0; i < static_cast<int>(in.hardness.extent(1)); ++i)
-        in.hardness(j, i) *= 3e5; // Pa s
-    }
+    for (const auto& [j, i] : points_of(static_cast<int>(in.hardness.extent(1)),
+                                        static_cast<int>(in.hardness.extent(0))))
+      in.hardness(j, i) *= 3e5; // Pa s
   }
   const SsaReport report = sheet.solve(options);
   CHECK(report.steps <= 3);

@@ -2,6 +2,7 @@
 // any decomposition.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/velocity3d.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -35,11 +36,9 @@ struct Case {
       out.push_back(HorizontalVelocity::make(p, levels.size()));
       w.push_back(make_columns<double>("w", p, levels.size()));
       Kokkos::deep_copy(A[r], ice_softness);
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) {
-          fill(dx * p.global_i(i), dy * p.global_j(j), b[r](j, i), H[r](j, i), u_b[r](j, i),
-               v_b[r](j, i), m[r](j, i));
-        }
+      for (const auto& [j, i] : cells_of(p)) {
+        fill(dx * p.global_i(i), dy * p.global_j(j), b[r](j, i), H[r](j, i), u_b[r](j, i),
+             v_b[r](j, i), m[r](j, i));
       }
       first.push_back({b[r], H[r]});
       second.push_back({out[r].u, out[r].v});
@@ -150,13 +149,11 @@ TEST_CASE("the same bits on any decomposition") {
     std::vector<double> all(static_cast<std::size_t>(21 * 18 * 4 * Mz));
     for (int r = 0; r < c.ranks.local_size(); ++r) {
       const Patch p = c.ranks.patch(r);
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) {
-          for (int k = 0; k < Mz; ++k) {
-            double* at = &all[(p.cell(j, i) * Mz + k) * 4];
-            at[0] = c.out[r].u(j, i, k), at[1] = c.out[r].v(j, i, k), at[2] = c.w[r](j, i, k),
-            at[3] = c.out[r].heating(j, i);
-          }
+      for (const auto& [j, i] : cells_of(p)) {
+        for (int k = 0; k < Mz; ++k) {
+          double* at = &all[(p.cell(j, i) * Mz + k) * 4];
+          at[0] = c.out[r].u(j, i, k), at[1] = c.out[r].v(j, i, k), at[2] = c.w[r](j, i, k),
+          at[3] = c.out[r].heating(j, i);
         }
       }
     }

@@ -1,5 +1,6 @@
 // The DMDA of the grid: its cut is that of Decomposition, and its scatters fill ghosts as the
 // packed exchange.
+#include "io/agree.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/petsc/dmda_ranks.hpp"
 #include "miniapp/model/petsc_error.hpp"
@@ -12,14 +13,10 @@
 #include <random>
 
 using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
+using io::size_of;
 
 namespace {
-
-int world_size() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
 
 /// PETSc's own answer, without the checks of Dmda: false if it refuses. px, py = 0: it chooses.
 bool petsc_cuts(int Mx, int My, int px, int py) {
@@ -38,7 +35,7 @@ void check_cut(const DmdaShape& shape) {
   Decomposition rule;
   try {
     rule = shape.px > 0 ? Decomposition::make(shape.Mx, shape.My, shape.px, shape.py)
-                        : Decomposition::make(shape.Mx, shape.My, world_size());
+                        : Decomposition::make(shape.Mx, shape.My, size_of(MPI_COMM_WORLD));
   } catch (const std::invalid_argument&) {
     CHECK_THROWS_AS(Dmda(MPI_COMM_WORLD, shape), std::invalid_argument);
     CHECK_FALSE(petsc_cuts(shape.Mx, shape.My, shape.px, shape.py));
@@ -70,7 +67,7 @@ template <class T> void check_type(MpiRanks& packed, MpiRanks& dmda, int numbers
 } // namespace
 
 TEST_CASE("the cut of a DMDA is that of Decomposition, chosen and forced") {
-  const int size = world_size();
+  const int size = size_of(MPI_COMM_WORLD);
   for (const int Mx : {1, 2, 3, 4, 5, 7, 8, 12, 19, 50, 191}) {
     for (const int My : {1, 2, 3, 4, 6, 7, 9, 13, 31, 64, 381}) {
       check_cut({Mx, My});
@@ -82,11 +79,11 @@ TEST_CASE("the cut of a DMDA is that of Decomposition, chosen and forced") {
   for (int periodic = 1; periodic < 4; ++periodic)
     check_cut({11, 9, 0, 0, (periodic & 1) != 0, (periodic & 2) != 0});
   CHECK_THROWS_WITH(Dmda(MPI_COMM_WORLD, {40, 40, 5, 0}),
-                    Catch::Matchers::ContainsSubstring("expected a product of"));
+                    ContainsSubstring("expected a product of"));
 }
 
 TEST_CASE("PETSc's options change the grid: points and patches, not the size of the domain") {
-  const int size = world_size();
+  const int size = size_of(MPI_COMM_WORLD);
   PetscOptionsSetValue(nullptr, "-da_refine", "1");
   PetscOptionsSetValue(nullptr, "-da_processors_y", std::to_string(size).c_str());
   const Grid grid = make_grid(MPI_COMM_WORLD, {-500.0, 100.0, 11}, {0.0, 50.0, 12, true});
@@ -98,7 +95,7 @@ TEST_CASE("PETSc's options change the grid: points and patches, not the size of 
 
   PetscOptionsSetValue(nullptr, "-da_griddle", "7");
   CHECK_THROWS_WITH(make_grid(MPI_COMM_WORLD, {0.0, 1.0, 11}, {0.0, 1.0, 12}),
-                    Catch::Matchers::ContainsSubstring("unknown option -da_griddle: the DMDA"));
+                    ContainsSubstring("unknown option -da_griddle: the DMDA"));
   PetscOptionsClearValue(nullptr, "-da_griddle");
 }
 

@@ -5,18 +5,17 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/mask_source.hpp"
 #include "miniapp/tools/netpbm.hpp"
+#include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <random>
 #include <sstream>
-#include <unistd.h>
 #include <utility>
 
 using namespace nunatak;
@@ -135,22 +134,11 @@ std::optional<Picture> parsed(const std::string& bytes) {
 }
 
 /// A folder for the files of a test case.
-class Folder {
-public:
-  Folder() {
-    std::string path = std::filesystem::temp_directory_path() / "nunatak_mask_XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("cannot create " + path);
-    m_path = path;
-  }
-  ~Folder() { std::filesystem::remove_all(m_path); }
-  std::string operator/(const std::string& name) const { return (m_path / name).string(); }
+struct Folder : Scratch {
   std::string write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(m_path / name, std::ios::binary) << bytes;
+    std::ofstream(*this / name, std::ios::binary) << bytes;
     return *this / name;
   }
-
-private:
-  std::filesystem::path m_path;
 };
 
 Mask read(const std::string& file, const std::string& variable = "") {
@@ -171,11 +159,6 @@ void write_netcdf(const std::string& path, const std::string& name,
   const auto file = writer->open(path, schema);
   file->put_all(name, values);
   file->close();
-}
-
-std::string bytes_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 } // namespace
@@ -298,31 +281,4 @@ TEST_CASE("files that are no masks") {
   refused(folder / "large.nc", "", "expected whole numbers of 32 bits, found 30000000000");
   write_netcdf(folder / "half.nc", "mask", {"y", "x"}, std::vector<double>(15, 2.5));
   CHECK_THROWS_AS(read(folder / "half.nc"), Error);
-}
-
-TEST_CASE("NetCDF files cut short or with a wrong byte: the mask of the header, or an error that "
-          "names the file") {
-  const Folder folder;
-  write_netcdf(folder / "m.nc", "mask", {"y", "x"}, std::vector<double>(15, 3.0));
-  const std::string whole = bytes_of(folder / "m.nc");
-  Random random(3);
-  int refused = 0;
-  const auto attempt = [&](const std::string& bytes) {
-    try {
-      const Mask mask = read(folder.write("bad.nc", bytes));
-      CHECK((mask.Mx > 0 && mask.My > 0));
-      (void)mask.value(mask.My - 1, mask.Mx - 1);
-    } catch (const Error& error) {
-      CHECK_THAT(error.what(), ContainsSubstring("bad.nc"));
-      refused += 1;
-    }
-  };
-  for (int n = 0; n < 60; ++n) attempt(whole.substr(0, random() % whole.size()));
-  CHECK(refused == 60);
-  for (int n = 0; n < 200; ++n) {
-    std::string bytes = whole;
-    bytes[random() % 160] = static_cast<char>(random()); // the header: its sizes, names and offsets
-    attempt(bytes);
-  }
-  CHECK(refused > 120);
 }

@@ -7,6 +7,7 @@
 #include "miniapp/model/summary.hpp"
 #include "miniapp/model/variables.hpp"
 #include "tests/io/scratch.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -54,9 +55,7 @@ struct Run {
 /// The largest difference of two arrays in owned cells, over all ranks.
 double difference(const Patch& p, const Array2<double>& a, const Array2<double>& b) {
   double most = 0.0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) most = std::max(most, std::fabs(a(j, i) - b(j, i)));
-  }
+  for (const auto& [j, i] : cells_of(p)) most = std::max(most, std::fabs(a(j, i) - b(j, i)));
   MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return most;
 }
@@ -121,9 +120,7 @@ TEST_CASE("a state variable that is missing is an error, whatever arrays are cal
   const io::Reader in(scratch / "result.nc", MPI_COMM_WORLD);
   const auto thk = in.read_record("thk", {size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)});
   int wrong = 0;
-  for (int j = 0; j < p.ym; ++j) {
-    for (int i = 0; i < p.xm; ++i)
-      wrong += thk[size(j * p.xm + i)] != run.model.state().thk(j + 1, i + 1);
-  }
+  for (const auto& [j, i] : points_of(p.xm, p.ym))
+    wrong += thk[size(j * p.xm + i)] != run.model.state().thk(j + 1, i + 1);
   CHECK(wrong == 0);
 }

@@ -1,4 +1,5 @@
 // The MPI ghost exchange and collectives, against the same checks as the virtual ones.
+#include "io/agree.hpp"
 #include "miniapp/base/loop_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
@@ -6,25 +7,22 @@
 using namespace nunatak;
 
 TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  with_each_periodicity(Decomposition::make(11, 9, size), [](const Decomposition& d) {
-    MpiRanks ranks(MPI_COMM_WORLD, d);
-    check_ghosts(ranks);
-    for (const bool gpu_aware : {false, true}) {
-      LoopRanks loops(MPI_COMM_WORLD, d, gpu_aware);
-      check_ghosts(loops);
-      CHECK(loops.halo().messages == ranks.halo().messages);
-      CHECK(loops.halo().bytes == ranks.halo().bytes);
-    }
-  });
+  with_each_periodicity(Decomposition::make(11, 9, io::size_of(MPI_COMM_WORLD)),
+                        [](const Decomposition& d) {
+                          MpiRanks ranks(MPI_COMM_WORLD, d);
+                          check_ghosts(ranks);
+                          for (const bool gpu_aware : {false, true}) {
+                            LoopRanks loops(MPI_COMM_WORLD, d, gpu_aware);
+                            check_ghosts(loops);
+                            CHECK(loops.halo().messages == ranks.halo().messages);
+                            CHECK(loops.halo().bytes == ranks.halo().bytes);
+                          }
+                        });
 }
 
 TEST_CASE("sum, max and gather over ranks") {
-  int size = 1, rank = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, size));
+  const int size = io::size_of(MPI_COMM_WORLD), rank = io::rank_in(MPI_COMM_WORLD);
+  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, io::size_of(MPI_COMM_WORLD)));
   std::vector<std::vector<std::int64_t>> values{{1, rank}};
   ranks.sum(values);
   CHECK(values[0] == std::vector<std::int64_t>{size, size * (size - 1) / 2});
@@ -39,9 +37,7 @@ TEST_CASE("sum, max and gather over ranks") {
 }
 
 TEST_CASE("messages between ranks, and groups of ranks") {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, size));
+  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, io::size_of(MPI_COMM_WORLD)));
   check_messages(ranks);
   check_group(ranks);
 }

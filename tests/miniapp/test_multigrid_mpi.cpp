@@ -1,5 +1,6 @@
 // The multigrid on MPI ranks: the bits of one rank, and the messages of virtual ranks, however
 // ranks are merged.
+#include "io/agree.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/multigrid_case.hpp"
 
@@ -65,13 +66,10 @@ void check(const Operator& A, const Decomposition& d, const MultigridOptions& op
 } // namespace
 
 TEST_CASE("a cycle on MPI ranks has the bits of one rank and the messages of virtual ranks") {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int size = io::size_of(MPI_COMM_WORLD);
   Grid<int> ice = random_mask(23, 20, 0.6, 3); // one quarter has none
-  for (int j = 0; j < 20; ++j) {
-    for (int i = 0; i < 23; ++i) {
-      if (j < 10 && i < 12) ice(j, i) = 0;
-    }
+  for (const auto& [j, i] : points_of(23, 20)) {
+    if (j < 10 && i < 12) ice(j, i) = 0;
   }
   for (const int kind : {0, 1, 2, 3}) {
     Operator A = random_operator(ice, (kind & 1) != 0, (kind & 2) != 0, 5);

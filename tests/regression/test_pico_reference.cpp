@@ -1,11 +1,10 @@
 // PICO on Antarctica: masks, distances and boxes equal to PISM's, temperatures, salinities,
 // overturning and melt to 1e-9; golden values; total melt with default parameters. The same on any
 // number of ranks.
-#include "io/reader.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/pico.hpp"
-#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/tools/check/differences.hpp"
+#include "tests/regression/file_on_ranks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <shared_data.hpp>
@@ -13,7 +12,6 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <memory>
 
 using namespace nunatak;
 
@@ -23,34 +21,8 @@ const std::string shared = NUNATAK_SHARED_DATA;
 
 bool present(const std::string& file) { return std::filesystem::exists(shared + "/" + file); }
 
-/// A file, cut into one block per rank.
-struct Case {
-  explicit Case(const std::string& file) : in(shared + "/" + file, MPI_COMM_WORLD) {
-    int size = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    ranks = std::make_unique<MpiRanks>(MPI_COMM_WORLD,
-                                       Decomposition::make(static_cast<int>(in.length("x")),
-                                                           static_cast<int>(in.length("y")), size));
-    p = ranks->patch();
-    const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
-    dx = (x.back() - x.front()) / static_cast<double>(x.size() - 1);
-    dy = (y.back() - y.front()) / static_cast<double>(y.size() - 1);
-  }
-
-  std::vector<double> block(const std::string& name) const {
-    const auto u = [](int n) { return static_cast<std::size_t>(n); };
-    return in.read_block(name, {u(p.ys), u(p.xs)}, {u(p.ym), u(p.xm)});
-  }
-
-  template <class T> Array2<T> array(const std::string& name) const {
-    Array2<T> a = make_array<T>(name, p);
-    const std::vector<double> values = block(name);
-    auto value = values.begin();
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) a(j, i) = static_cast<T>(*value++);
-    }
-    return a;
-  }
+struct Case : FileOnRanks {
+  explicit Case(const std::string& file) : FileOnRanks(shared + "/" + file, MPI_COMM_WORLD) {}
 
   /// The input of PICO; cell types from thickness and bed. `offset`: 273.15 if the file has degrees
   /// Celsius.
@@ -58,11 +30,9 @@ struct Case {
     PicoInput input{array<double>("thk"),         array<double>("topg"),
                     make_array<int>("mask", p),   array<int>("basins"),
                     array<double>("theta_ocean"), array<double>("salinity_ocean")};
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        input.mask(j, i) = cell_type(input.b(j, i), input.H(j, i));
-        input.theta(j, i) += offset;
-      }
+    for (const auto& [j, i] : cells_of(p)) {
+      input.mask(j, i) = cell_type(input.b(j, i), input.H(j, i));
+      input.theta(j, i) += offset;
     }
     ranks->update_ghosts({input.basins});
     return input;
@@ -77,18 +47,11 @@ struct Case {
   /// Number of owned cells, on all ranks, for which f(j, i, n) holds; n: position in a block.
   template <class F> std::int64_t count(F f) {
     std::int64_t cells = 0;
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        if (f(j, i, static_cast<std::size_t>((j - 1) * p.xm + i - 1))) cells += 1;
-      }
+    for (const auto& [j, i] : cells_of(p)) {
+      if (f(j, i, static_cast<std::size_t>((j - 1) * p.xm + i - 1))) cells += 1;
     }
     return sum(cells);
   }
-
-  io::Reader in;
-  std::unique_ptr<MpiRanks> ranks;
-  Patch p;
-  double dx = 0.0, dy = 0.0;
 };
 
 PicoOptions reference_options() {
@@ -167,9 +130,7 @@ TEST_CASE("total melt with default parameters") {
     PicoFields f(c.p);
     const PicoReport report = Pico(*c.ranks, c.dx, c.dy).update(c.input(T_melting), f);
     FixedSum melt; // m a-1
-    for (int j = 1; j <= c.p.ym; ++j) {
-      for (int i = 1; i <= c.p.xm; ++i) melt.add(f.melt(j, i) * seconds_per_year);
-    }
+    for (const auto& [j, i] : cells_of(c.p)) melt.add(f.melt(j, i) * seconds_per_year);
     std::vector<std::vector<std::int64_t>> words{{melt.hi, melt.lo}};
     c.ranks->sum(words);
     const double by_cells =

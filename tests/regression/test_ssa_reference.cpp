@@ -1,11 +1,11 @@
-// The shallow shelf approximation on Antarctica, 16 km, beside PISM's: the given yield stress and
+// The shallow shelf approximation on Antarctica, 16 km, against PISM's: the given yield stress and
 // hardness, plastic till. Both solve the same equations with different stencils for the membrane
 // stresses, so the fields agree to some per cent, not to the tolerance of the solvers:
 // docs/ssa-reference.md shows that it is the stencil alone. A second solve, on one rank, is
 // compared with that on all ranks.
-#include "io/reader.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
+#include "tests/regression/file_on_ranks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <shared_data.hpp>
@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 
 using namespace nunatak;
 
@@ -25,18 +24,8 @@ const std::string reference_file =
 constexpr double moving = 10.0; // m/a: slower ice is not compared
 
 /// One solve over the ranks of `comm`, and the speeds in m/a of the owned cells, in raster order.
-struct Solve {
-  explicit Solve(MPI_Comm comm) : in(reference_file, comm) {
-    int size = 0;
-    MPI_Comm_size(comm, &size);
-    ranks = std::make_unique<MpiRanks>(comm,
-                                       Decomposition::make(static_cast<int>(in.length("x")),
-                                                           static_cast<int>(in.length("y")), size));
-    p = ranks->patch();
-    const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
-    const double dx = (x.back() - x.front()) / static_cast<double>(x.size() - 1),
-                 dy = (y.back() - y.front()) / static_cast<double>(y.size() - 1);
-
+struct Solve : FileOnRanks {
+  explicit Solve(MPI_Comm comm) : FileOnRanks(reference_file, comm) {
     SsaInput input;
     input.H = array("thk"), input.b = array("topg"), input.tauc = array("tauc"),
     input.hardness = array("hardav");
@@ -62,21 +51,6 @@ struct Solve {
     }
   }
 
-  std::vector<double> block(const std::string& name) const {
-    const auto size = [](int n) { return static_cast<std::size_t>(n); };
-    return in.read_block(name, {size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)});
-  }
-
-  Array2<double> array(const std::string& name) const {
-    const Array2<double> a = make_array<double>(name, p);
-    const std::vector<double> values = block(name);
-    auto value = values.begin();
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) a(j, i) = *value++;
-    }
-    return a;
-  }
-
   /// |speed/other - 1| where `other` moves, from all ranks, sorted.
   std::vector<double> differences(const std::vector<double>& other) const {
     std::vector<std::vector<std::int64_t>> mine(1);
@@ -89,9 +63,6 @@ struct Solve {
     return all;
   }
 
-  io::Reader in;
-  std::unique_ptr<MpiRanks> ranks;
-  Patch p;
   SsaReport report;
   std::vector<double> speed, reference; // m/a
   int other_kind = 0;                   // owned cells whose type is not PISM's
@@ -113,7 +84,7 @@ TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
   REQUIRE(difference.size() > 1000);
   const double median = quantile(difference, 0.5), most = quantile(difference, 0.9);
   if (all.ranks->first() == 0) {
-    std::printf("SSA beside PISM, %zu cells above %.0f m/a: relative difference of speed %.4f "
+    std::printf("SSA against PISM, %zu cells above %.0f m/a: relative difference of speed %.4f "
                 "(median), %.4f (90th percentile); "
                 "%d steps, %d linear iterations; %lld cells excluded\n",
                 difference.size(), moving, median, most, all.report.steps,
@@ -125,14 +96,12 @@ TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
   if (all.ranks->decomposition().size() == 1) return;
   const Solve alone(MPI_COMM_SELF); // the same on every rank
   std::vector<double> part;         // of this rank's patch
-  for (int j = 1; j <= all.p.ym; ++j) {
-    for (int i = 1; i <= all.p.xm; ++i)
-      part.push_back(alone.speed[static_cast<std::size_t>(all.p.cell(j, i))]);
-  }
+  for (const auto& [j, i] : cells_of(all.p))
+    part.push_back(alone.speed[static_cast<std::size_t>(all.p.cell(j, i))]);
   const std::vector<double> over_ranks = all.differences(part);
   if (all.ranks->first() == 0)
     std::printf(
-        "SSA on %d ranks beside one: relative difference of speed %.1e (median), %.1e (largest)\n",
+        "SSA on %d ranks and one: relative difference of speed %.1e (median), %.1e (largest)\n",
         all.ranks->decomposition().size(), quantile(over_ranks, 0.5), over_ranks.back());
   CHECK(quantile(over_ranks, 0.5) < 1e-4);
 }

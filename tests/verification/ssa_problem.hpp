@@ -3,8 +3,10 @@
 // same on all ranks. Neighbour: table.hpp.
 #pragma once
 
+#include "io/agree.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,11 +16,8 @@ namespace nunatak {
 
 constexpr double year = seconds_per_year;
 
-inline int mpi_size() {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
+inline int mpi_size() { return io::size_of(MPI_COMM_WORLD); }
+inline int mpi_rank() { return io::rank_in(MPI_COMM_WORLD); }
 
 /// A grid of M points in the refined direction, and the bound of its error.
 struct Row {
@@ -49,13 +48,10 @@ struct SsaProblem {
     return d;
   }
   Array2<double> array(const char* name) const { return make_array<double>(name, patch); }
-  int rank() const { return ranks.first(); }
 
   /// f(j, i, gj, gi): view and global indices of each owned cell.
   template <class F> void fill(const F& f) const {
-    for (int j = 1; j <= patch.ym; ++j) {
-      for (int i = 1; i <= patch.xm; ++i) f(j, i, patch.global_j(j), patch.global_i(i));
-    }
+    for (const auto& [j, i] : cells_of(patch)) f(j, i, patch.global_j(j), patch.global_i(i));
   }
   /// Bed b and thickness H (m) of a cell; surface and mask follow.
   void set(int j, int i, double b, double H) const {

@@ -3,7 +3,7 @@
 //
 // The heat of a column is that of the control volumes of its levels, sum of rho c T_k V_k; the half
 // interval below the surface belongs to the surface, whose temperature is given. In one step,
-// exactly but for rounding, with T* before ice above its melting point is set back:
+// exactly except for rounding, with T* before ice above its melting point is set back:
 //
 //   heat after - heat before = dt [ G + k (T_s - T*_{n-1})/(H - z_{n-1}) + sum V Sigma ]      base
 //   (grounded), surface, strain
@@ -13,8 +13,6 @@
 // A floating base is held at its melting point: the sum then starts at level 1, with k (T*_0 -
 // T*_1)/(z_1 - z_0) from below. Advection is not in flux form: the scheme makes or loses some heat
 // where it moves ice, less with finer grids (last table).
-#include "kernels/grid/virtual/virtual_ranks.hpp"
-#include "kernels/ice/columns.hpp"
 #include "kernels/one_column.hpp"
 #include "verification/table.hpp"
 
@@ -27,32 +25,6 @@ using namespace nunatak;
 namespace {
 
 constexpr double rho_c = rho_ice * ice_c;
-
-/// The fields of a temperature step on one patch.
-struct Columns {
-  VirtualRanks ranks;
-  Patch patch = ranks.patch(0);
-  Levels levels;
-  double dx;
-  Array2<double> H, T_s, G, melted, heating, held;
-  Array2<int> mask;
-  Array3<double> u, v, w, T, T_new;
-
-  Columns(Decomposition d, Levels l, double spacing)
-      : ranks(std::move(d)), levels(std::move(l)), dx(spacing) {
-    for (auto* a : {&H, &T_s, &G, &melted, &heating, &held}) *a = make_array<double>("a", patch);
-    for (auto* a : {&u, &v, &w, &T, &T_new}) *a = make_columns<double>("a", patch, levels.size());
-    mask = make_array<int>("mask", patch);
-    Kokkos::deep_copy(mask, static_cast<int>(grounded_ice));
-  }
-  void step(double dt) {
-    ranks.update_ghosts({{T, mask}});
-    temperature_step(patch, dx, dx, dt, levels, H, mask, T_s, G, u, v, w, heating, T, T_new, melted,
-                     held);
-  }
-  int n(int j, int i) const { return levels_in_ice(levels.z, H(j, i)); }
-  double volume(int j, int i, int k) const { return control_volume(levels.z, n(j, i), H(j, i), k); }
-};
 
 /// Largest error (K) of a steady column of thickness H under accumulation of 0.1 m/a on Mz levels
 /// up to 4000 m.
@@ -83,8 +55,7 @@ double blended_slope(double T_below, double T, double above, double dz_below, do
 
 } // namespace
 
-TEST_CASE(
-    "Robin's column: second order in levels, whatever the spacing and wherever the surface lies") {
+TEST_CASE("Robin's column: second order in levels, wherever the surface lies") {
   struct Case {
     LevelSpacing spacing;
     double H;
@@ -118,8 +89,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("heat: what a column gains came through its ends, from strain, by advection, or has "
-          "melted ice") {
+TEST_CASE("heat: what a column gains came in, or by advection, or has melted ice") {
   std::mt19937 generator(7);
   const auto random = [&](double low, double high) {
     return low + (high - low) * static_cast<double>(generator()) / 4294967296.0;
@@ -199,7 +169,7 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
         if (floats && n == 1) continue; // nothing but a base
         given += dt * ice_k * (top - T_star[last]) / (H - z[last]);
         given += dt * (floats ? ice_k * (T_star[0] - T_star[1]) / (z[1] - z[0]) : c.G(j, i));
-        // the last digits of a temperature beside a short interval below the surface
+        // the last digits of a temperature next to a short interval below the surface
         const double tolerance = 1e-13 * scale + dt * ice_k * 1e-13 / (H - z[last]);
         worst = std::max(worst, std::abs(gained - given) / tolerance);
         CHECK(std::abs(c.melted(j, i) * rho_ice * latent_heat - set_back) <= 1e-12 * scale);
@@ -216,7 +186,7 @@ TEST_CASE("heat: what a column gains came through its ends, from strain, by adve
   CHECK(upwinded > 200);
 }
 
-// Ice that turns round and round in a closed, periodic slab: u = U cos(pi z/H) sin(2 pi x/L), with
+// Ice that circulates in a closed, periodic slab: u = U cos(pi z/H) sin(2 pi x/L), with
 // w from incompressibility, zero at base and surface. Nothing carries heat in or out but conduction
 // at the surface; the rest is an error of the advection.
 TEST_CASE("heat made or lost by advection vanishes with the grid") {

@@ -133,7 +133,7 @@ TEST_CASE("test B with the vertical quadrature of the published table: its digit
   // The published errors contain a second one: the diffusivity was integrated over 31 levels with
   // the trapezoidal rule, which overestimates the integral of a convex function, most where the ice
   // is thin; there it offsets part of the error of the margin. With that rule the published errors
-  // come out, but for the lengths of the steps.
+  // come out, except for the lengths of the steps.
   Table means("Test B with the vertical quadrature of the published table",
               "mean error of thickness, m");
   Table largest("Test B with the vertical quadrature of the published table",

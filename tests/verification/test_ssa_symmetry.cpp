@@ -1,10 +1,10 @@
 // The SSA on a small marine ice sheet with everything in it: mirrored, transposed, cut into any
-// number of ranks, it flows the same. And the cases without an answer to compare: no load, no ice,
-// no convergence. Neighbours: test_ssa_exact.cpp, test_ssa_shelf.cpp.
+// number of ranks, it flows the same; and without a load nothing moves. Neighbours:
+// test_ssa_exact.cpp, test_ssa_shelf.cpp; without ice or convergence:
+// tests/kernels/test_ssa_newton.cpp.
 #include "ssa_problem.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace nunatak;
 
@@ -78,23 +78,4 @@ TEST_CASE("ice of constant thickness on a flat bed does not move") {
   CHECK(p.maximum([&](int j, int i, int, int) {
     return std::abs(p.u(j, i)) + std::abs(p.v(j, i));
   }) == 0.0);
-}
-
-TEST_CASE("no ice, no unknowns") {
-  SsaProblem p(8, 8, 1e4, 1e4, false, false);
-  Kokkos::deep_copy(p.in.mask, static_cast<int>(ice_free_ocean));
-  CHECK(p.solve({}).unknown_cells == 0);
-}
-
-TEST_CASE("a solve that does not converge says where it stopped") {
-  SsaProblem p(61, 4, 1e4, 1e4, false, true);
-  p.fill([&](int j, int i, int, int gi) {
-    p.in.H(j, i) = 2000.0 - 10.0 * gi, p.in.h(j, i) = p.in.H(j, i), p.in.tauc(j, i) = 5e4,
-              p.in.hardness(j, i) = 2e8;
-  });
-  SsaOptions options;
-  options.max_steps = 3;
-  options.tolerance = 1e-12;
-  CHECK_THROWS_WITH(p.solve(options),
-                    Catch::Matchers::ContainsSubstring("DIVERGED_MAX_IT after 3 steps"));
 }

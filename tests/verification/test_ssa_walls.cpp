@@ -17,15 +17,14 @@ using namespace nunatak;
 namespace {
 
 /// Relative error of the speed in the middle of a channel. The grid is periodic, the channel
-/// endless; the level a i + b j of a cell tells how far it is from the wall, here for (a, b) = (1,
-/// 1) and a width of 3 levels:
+/// endless; the level a i + b j of a cell is its distance from the wall, here for (a, b) = (1, 1)
+/// and a width of 3 levels:
 ///
-///    0 # # 1 2        #  wall, velocity 0; the exact walls run through the outermost wall cells
+///    0 # # 1 2      #  wall, velocity 0; the exact walls run through the outermost wall cells
 ///    # # 1 2 #
-///    # 1 2 # #        The surface is a plane that falls along the channel and jumps at the edges
-///    of the grid. It is not 1 2 # # #        differenced there, since each edge lies between
-///    grounded and floating ice (no drag on either): 2 # # # 1        the load is that of the plane
-///    everywhere.
+///    # 1 2 # #      The surface is a plane that falls along the channel and jumps at the edges of
+///    1 2 # # #      the grid. It is not differenced there: each edge lies between grounded and
+///    2 # # # 1      floating ice (no drag on either). The load is that of the plane everywhere.
 double channel_error(int a, int b, int width) {
   using exact::PlugFlow;
   const double slant = std::hypot(a, b), dx = 2.0 * PlugFlow::L * slant / width;

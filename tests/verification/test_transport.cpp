@@ -79,7 +79,7 @@ TEST_CASE("the budget closes on any coast, with the same bits on any decompositi
     const auto run = [&](int px, int py) {
       MovingIce ice(Decomposition::make(23, 19, px, py), 500.0, 400.0, lottery);
       const double before = ice.volume();
-      // ice that stands at the edge of the domain with a velocity into it enters for ever: few
+      // ice that stands at the edge of the domain with a velocity into it enters forever: few
       // steps
       for (int n = 0; n < 30; ++n) ice.step(2e5);
       CAPTURE(seed, px, py);
@@ -122,20 +122,4 @@ TEST_CASE("no thickness is ever negative, whatever the velocity and however long
       }
     }
   }
-}
-
-TEST_CASE("periodic land: no ice is lost, none is made") {
-  Decomposition d = Decomposition::make(18, 16, 2, 3);
-  d.periodic_x = d.periodic_y = true;
-  MovingIce ice(d, 1.0, 1.0, [](int j, int i) {
-    Cell c;
-    c.H = 100.0 + 10.0 * ((3 * i + 5 * j) % 7), c.u = 0.3, c.v = -0.2;
-    return c;
-  });
-  const double before = ice.volume();
-  for (int n = 0; n < 200; ++n) ice.step(1.0);
-  CHECK(std::abs(ice.volume() / before - 1.0) <= 1e-13);
-  CHECK(std::abs(ice.budget.edge.value()) <= 1e-9);
-  CHECK(ice.budget.calved.value() == 0.0);
-  CHECK(ice.budget.clipped.value() == 0.0);
 }
