@@ -82,6 +82,8 @@ Lock::Lock(const std::string& path) : m_name(path + ".lock") {
       struct stat now {};
       if (::fstat(m_fd, &now) != 0 || !S_ISREG(now.st_mode))
         throw Error("file '" + m_name + "': expected a regular file, found something else");
+      if (now.st_nlink > 1) // its text would be written into a file of another name
+        throw Error("file '" + m_name + "': expected a file with one name, found hard links");
       const Taken taken = take(m_fd, m_name);
       if (taken == Taken::by_other) {
         throw Error("file '" + path + "': expected to be its only writer, found " +

@@ -125,6 +125,17 @@ TEST_CASE("a holder that runs or is stopped has the lock; one that was killed ha
       std::ofstream(name) << text;
       CHECK(try_lock(path) == "no error");
     }
+    // a link planted there is not written through
+    const std::string other = scratch / "other";
+    std::ofstream(other) << "precious";
+    std::filesystem::create_hard_link(other, name);
+    CHECK_THAT(try_lock(path), ContainsSubstring("found hard links"));
+    std::filesystem::remove(name);
+    std::filesystem::create_symlink(other, name);
+    CHECK_THAT(try_lock(path), ContainsSubstring("expected to create it"));
+    std::string text;
+    std::getline(std::ifstream(other), text);
+    CHECK(text == "precious");
   });
 }
 
