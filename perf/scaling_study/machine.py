@@ -45,7 +45,7 @@ class System:
 
 
 def cluster_words(study, nodes):
-    """What `cluster up` is told."""
+    """The arguments of `cluster up`."""
     return ["-n", str(nodes), *[word for name, value in study["cluster"].items() for word in (f"--{name.replace('_', '-')}", value)]]
 
 

@@ -10,7 +10,7 @@ from . import jobs, machine, points, study_file
 from .results import Results
 
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells", "repetition", "status", "reason", "report",
-          "seconds", "elapsed", "oversubscribed", "shared_cores")  # the keys of a line of runs.jsonl, in their order
+          "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "cpu_MHz")  # the keys of a line of runs.jsonl, in their order
 
 
 def main(arguments):
@@ -34,6 +34,8 @@ def run(arguments):
     system = machine.System(arguments.system)
     if arguments.at_once < 1:
         raise study_file.StudyError(f"--at-once: expected 1 or more, found {arguments.at_once}")
+    for sentence in points.smaller_than_named(study):
+        print(f"study: {sentence}", file=sys.stderr)
     all_runs = points.runs_of(study)
     if system.local:  # this machine is one node
         all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in all_runs]
@@ -50,6 +52,7 @@ def run(arguments):
     if missing:
         nodes = max(one["nodes"] for one in all_runs)
         bad = run_missing(jobs.plan_of(arguments, study, system, results, missing, nodes), system, results, arguments.at_once)
+        results.know_load()
     shutil.rmtree(results.work, ignore_errors=True)
     if bad:
         print(f"study: {bad} of {len(all_runs)} runs did not end well; the same command tries them again", file=sys.stderr)
