@@ -13,7 +13,7 @@ from . import parts
 
 KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
          "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list}
-DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": None, "load_average": None,
+DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": False, "load_average": None,
             "cpu_MHz": None}
 
 
@@ -135,15 +135,7 @@ def add_run(study, run):
         study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: {one_line(error)}")
         return
     study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"], "report": report, "samples": samples,
-                       "shared_cores": shares_cores(study.machine, run), "curve": curve(run["vary"])})
-
-
-def shares_cores(machine, run):
-    """Emulated nodes have cores of their own only as long as the machine beneath has as many."""
-    if run["shared_cores"] is not None:
-        return bool(run["shared_cores"])
-    cores = machine.get("physical_cores")
-    return bool(machine.get("emulated")) and run["ranks"] * run["threads"] > (cores if isinstance(cores, int) else 1)
+                       "curve": curve(run["vary"])})
 
 
 def cores_of(study):
@@ -154,12 +146,6 @@ def cores_of(study):
 
 def was_busy(study, run):
     return run["load_average"] is not None and run["load_average"][0] > cores_of(study)
-
-
-def loads(study):
-    """Least and most of what the runs met: {"load_average": [least, most], "cpu_MHz": ...}."""
-    found = {name: [value for run in study.runs for value in run[name] or ()] for name in ("load_average", "cpu_MHz")}
-    return {name: [min(values), max(values)] for name, values in found.items() if values}
 
 
 def curve(vary):

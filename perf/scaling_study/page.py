@@ -5,7 +5,7 @@ import jinja2
 import pandas
 import yaml
 
-from . import load, metrics, parts
+from . import parts
 
 
 def number(value, digits=3):
@@ -159,19 +159,15 @@ def scaling_table(of_curve, unit):
     return {"head": [f"on {unit}:", *columns(total)], "rows": rows}
 
 
-def metric_table(field, counts, total, unit):
-    """What the field counts, then what the program counted."""
+def metric_table(field, total, unit):
     rows = []
     for (metric, of), of_metric in field.groupby(["metric", "unit"], sort=False):
-        cells = [number(v) for v in at_points(of_metric, total)]
+        cells = [f"{v:,.0f}".replace(",", " ") if v >= 1000 else number(v) for v in at_points(of_metric, total)]
         if metric == "data output cost":
             same = {row["cores"] for row in of_metric.to_dict("records") if row["min"] is not None and row["min"] <= 1 <= row["max"]}
             cells = [f"{cell} (no difference)" if cores in same else cell for cell, cores in zip(cells, total.cores)]
-        rows.append({"style": "", "cells": [metric if of == "1" else f"{metric} ({of})", *cells]})
-    for what, of_count in counts.groupby("count", sort=False):
-        if of_count["max"].max() > 0:
-            cells = [f"{v:,.0f}".replace(",", " ") if v >= 10 else number(v) for v in at_points(of_count, total)]
-            rows.append({"style": "", "cells": [what, *cells]})
+        if of_metric["max"].max() > 0 or of:
+            rows.append({"style": "", "cells": [f"{metric} ({of})" if of else metric, *cells]})
     return {"head": [f"metrics and counts, on {unit}:", *columns(total)], "rows": rows}
 
 
@@ -193,30 +189,29 @@ def side_by_side_table(points, unit):
 
 
 def machine_facts(study):
-    facts, loads = [], load.loads(study)
+    facts = []
     for key, value in study.machine.items():
-        if key in loads:
-            continue
+        if isinstance(value, list):  # least and most of the runs
+            value = " to ".join(map(str, value))
         if isinstance(value, dict):
             value = ", ".join(f"{k} {v}" for k, v in value.items())
         facts.append((key.replace("_", " "), "yes" if value is True else "no" if value is False else value))
-    facts += [(f"{name.replace('_', ' ')} of the runs", f"{least:g} to {most:g}") for name, (least, most) in loads.items()]
     return {"name": study.name, "facts": facts + [("results", study.folder), ("runs", f"{len(study.runs)} of {study.asked} used")]}
 
 
-def write(folder, studies, points, counts, field, figures, title, subtitle, complaints, notes, unit):
+def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit):
     tables = []
     for curve in curves(points):
         of_curve = select(points, curve)
         total = of_curve[of_curve.part == parts.TOTAL]
         tables.append({"title": ", ".join(t for t in (f"{curve[0]} scaling", name(points, *curve[1:])) if t),
                        "tables": [time_table(of_curve, unit), scaling_table(of_curve, unit),
-                                  metric_table(select(field, curve), select(counts, curve), total, unit)]})
+                                  metric_table(select(field, curve), total, unit)]})
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
         title=title, subtitle=subtitle, complaints=complaints, notes=notes, findings=findings(points, unit), figures=figures,
-        side_by_side=side_by_side_table(points, unit), metrics=metrics.METRICS, tables=tables,
+        side_by_side=side_by_side_table(points, unit), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,
         studies=[yaml.safe_dump(s.settings, sort_keys=False, width=120) for s in studies if s.settings])

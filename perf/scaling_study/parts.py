@@ -18,7 +18,8 @@ OTHER = "other"
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
 HALO = "ghost exchange, in the parts above"
 COUNTS = {"messages": ("messages", "messages"), "message bytes": ("messages", "bytes"),
-          "collectives per rank": ("messages", "collectives_per_rank"), "stress balance steps": ("ssa", "steps"),
+          "collectives per rank": ("messages", "collectives_per_rank"), "exchanges per rank": ("messages", "exchanges_per_rank"),
+          "stress balance steps": ("ssa", "steps"),
           "linear iterations": ("ssa", "linear_iterations"), "distance rounds": ("ocean", "distance_rounds"),
           "bytes written": ("output", "written_bytes"), "bytes moved for output": ("output", "moved_bytes"),
           "bytes of output between nodes": ("output", "off_node_bytes"), "memory per rank (MiB)": ("peak_resident_MiB_per_rank",)}
@@ -187,17 +188,3 @@ def why_no_efficiency(point, base, efficiency):
     if min(point.fraction, base.fraction) < SMALL:
         return "small"
     return "" if efficiency <= MOST else "no base"
-
-
-def numbers(rows, names):
-    """[{point, *names, value}, ...] over the repetitions."""
-    columns = [*POINT, *names, "repetitions", "median", "min", "max"]
-    if not rows:
-        return pandas.DataFrame(columns=columns)
-    groups = pandas.DataFrame(rows).groupby([*POINT, *names], sort=False, dropna=False)
-    return groups.value.agg(["size", "median", "min", "max"]).reset_index().rename(columns={"size": "repetitions"})[columns]
-
-
-def counts(studies):
-    return numbers([{**point, "count": name, "value": float(v)}
-                    for sample, _, point in samples_of(studies) for name, v in sample.counts.items()], ["count"])

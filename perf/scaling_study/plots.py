@@ -13,15 +13,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: 
 
 from . import page, parts  # noqa: E402
 
-# Okabe and Ito (2008): distinct for all common kinds of colour vision; yellow is for areas only
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442"
+# Okabe and Ito (2008): distinct for all common kinds of colour vision
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "0.25")
 FORMATS = {"async": SKY, "direct": BLUE, "pnetcdf": GREEN, "netcdf4": VERMILION, "serial": PURPLE, "hybrid": ORANGE, "null": "0.45"}
 LINES = [(c, m, dashes) for marks, dashes in (("os^Dv<P", "-"), ("*X>hp8d", "--"), ("os^Dv<P", "-.")) for c, m in zip(COLOURS, marks)]
-BARS = {"init": [("0.45", ""), ("0.7", "")], "compute": [(BLUE, ""), (SKY, ""), (GREEN, "--"), ("#b9dcc9", "")],
-        "output": [(VERMILION, "////"), (ORANGE, "\\\\\\\\"), (YELLOW, "...."), ("#f3d9c6", "xx")], "other": [("white", "")]}
+BARS = {"output": (VERMILION, "////"), "init": ("0.6", ""), "compute": (BLUE, ""), "other": ("white", "")}  # from below
 LARGEST = 6  # parts that have lines of their own
-ABREAST = 4  # panels of one figure
+ABREAST = 5  # panels of one figure
 STYLE = {"font.size": 10, "axes.grid": True, "grid.color": "0.9", "axes.axisbelow": True, "axes.spines.top": False,
          "axes.spines.right": False, "legend.frameon": False, "savefig.dpi": 160, "figure.constrained_layout.use": True,
          "hatch.linewidth": 0.6, "lines.linewidth": 1.6, "lines.markersize": 6}
@@ -141,23 +140,8 @@ class Figures:
         self.save(figure, "scaling.png", "Compute and output: means over ranks. Median, and all repetitions within the bars; dotted what would "
                   "be ideal: time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
 
-    def pieces(self):
-        """What has a bar of its own, bottom to top: output first, so that its fraction reads from the axis against the budget."""
-        p = self.points[self.points.kind.isin(list(BARS))]
-        pieces = []
-        for kind in ("output", "init", "compute", "other"):
-            styles = BARS[kind]
-            sizes = p[p.kind == kind].groupby("part").fraction.max().sort_values(ascending=False)
-            own = list(sizes[sizes >= parts.SMALL].index[: len(styles) - (1 if len(sizes) > len(styles) else 0)])
-            rest = [part for part in sizes.index if part not in own]
-            pieces += [(part, [part], style) for part, style in zip(own, styles)]
-            if rest:
-                pieces.append((f"{kind}: the rest" if kind != "other" else "other", rest, styles[min(len(own), len(styles) - 1)]))
-        return pieces
-
     def stack(self, mode, series, number):
         figure, grid = self.panels(len(series), 2, width=3.4, height=2.9, sharey="row")
-        pieces = self.pieces()
         for column, one in enumerate(series):
             p = self.points
             rows = p[(p["mode"] == mode) & (p.machine == one[0]) & (p.curve == one[1])]
@@ -165,8 +149,8 @@ class Figures:
             x, ticks = np.arange(len(total)), [page.cores_text(row) for row in total.itertuples()]
             whole = rows[rows.kind.isin(list(BARS))].groupby("cores").fraction.sum().reindex(total.cores).to_numpy()  # of medians: nearly 1
             bottom = np.zeros(len(total))
-            for name, members, (colour, hatch) in pieces:
-                fraction = rows[rows.part.isin(members)].groupby("cores").fraction.sum().reindex(total.cores).fillna(0).to_numpy() / whole
+            for name, (colour, hatch) in BARS.items():
+                fraction = rows[rows.kind == name].groupby("cores").fraction.sum().reindex(total.cores).fillna(0).to_numpy() / whole
                 for axes, scale in ((grid[0][column], total["median"].to_numpy()), (grid[1][column], 100.0)):
                     axes.bar(x, fraction * scale, 0.72, bottom * scale, color=colour, hatch=hatch, edgecolor="0.15", lw=0.5, label=name)
                 bottom += fraction
@@ -182,9 +166,8 @@ class Figures:
         grid[0][0].set_ylabel("time (s)")
         grid[1][0].set_ylabel("fraction of the run (%)")
         grid[1][0].set_ylim(0, 100)
-        self.save(figure, f"stack_{mode}{number}.png", f"Compute and output in one bar, {mode} scaling: means over ranks; output is at the "
-                  "bottom, in slanted, dotted and crossed hatches; \"other\" is waiting for the slowest rank and what no timer sees.",
-                  grid[1][0].get_legend_handles_labels())
+        self.save(figure, f"stack_{mode}{number}.png", f"Compute and output in one bar, {mode} scaling: means over ranks; \"other\" is waiting "
+                  "for the slowest rank and what no timer sees.", grid[1][0].get_legend_handles_labels())
 
     def each_part(self, mode, series, number):
         """Lines of the largest parts, and one of all others."""

@@ -9,6 +9,8 @@ import pathlib
 import sys
 from collections import Counter
 
+import pandas
+
 from . import load, metrics, page, parts, plots, work
 
 
@@ -45,17 +47,17 @@ def main(arguments):
 def make(folder, studies, complaints):
     progress("medians and intervals")
     runs = parts.table(studies)
-    points, counts = parts.points(runs), parts.counts(studies)
+    points = parts.points(runs)
     field = metrics.table(studies, points)
     unit = "ranks" if (runs.threads == 1).all() else "cores (ranks x threads)"
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
     figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress).draw()
     progress("tables")
-    page.write(folder, studies, points, counts, field, figures, title, subtitle, complaints,
+    page.write(folder, studies, points, field, figures, title, subtitle, complaints,
                notes(studies, runs) + metrics.limits(studies) + work.differ(studies), unit)
-    write_table(folder, points, counts, field)
-    write_json(folder, studies, points, counts, field, complaints)
+    write_table(folder, points, field)
+    write_json(folder, studies, points, field, complaints)
     progress()
     print_table(points, field, unit)
 
@@ -107,22 +109,19 @@ def tidy(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_table(folder, points, counts, field):
+def write_table(folder, points, field):
     """A row for each part (seconds), metric and count of each point; a number in a cell."""
-    times = points.drop(columns=["budget", "times"]).rename(columns={"part": "quantity"}).assign(unit="s")
-    numbers = counts.rename(columns={"count": "quantity"}).assign(unit="1", kind="count")
-    measures = field.rename(columns={"metric": "quantity"}).assign(kind="metric")
     columns = [*parts.POINT, "quantity", "kind", "unit", "median", "min", "max", "low", "high", "repetitions", "mean", "fraction", "imbalance",
                "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed", "shared_cores", "comparable"]
-    rows = times[columns].to_dict("records") + numbers.to_dict("records") + measures.to_dict("records")
-    import pandas
+    rows = points.rename(columns={"part": "quantity"}).assign(unit="s").to_dict("records")
+    rows += field.rename(columns={"metric": "quantity"}).assign(kind="metric").to_dict("records")
     pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False, float_format="%.6g")
 
 
-def write_json(folder, studies, points, counts, field, complaints):
-    studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine, "load": load.loads(s)} for s in studies]
+def write_json(folder, studies, points, field, complaints):
+    studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine} for s in studies]
     result = {"studies": studies, "complaints": complaints, "points": points.drop(columns="times").to_dict("records"),
-              "counts": counts.to_dict("records"), "metrics": field.to_dict("records")}
+              "metrics": field.to_dict("records")}
     (folder / "results.json").write_text(json.dumps(tidy(result), indent=1, default=str) + "\n", encoding="utf-8")
 
 
