@@ -39,7 +39,8 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-/// The history attribute, padded to a multiple of 4 KiB so that it can grow. See docs/files.md.
+/// The history attribute, padded to a multiple of 4 KiB so that it can grow. See
+/// docs/reference/files.md.
 std::string with_room(std::string lines) {
   constexpr std::size_t room = 4096;
   lines.resize((lines.size() / room + 1) * room, ' ');

@@ -45,7 +45,7 @@ def test_links_lead_somewhere():
 
 
 def test_paths_in_backticks_exist():
-    """`docs/model.md`, `kernels/grid/patch.hpp`: a path into a folder of the project names a file or a folder of it."""
+    """`docs/results.md`, `kernels/grid/patch.hpp`: a path into a folder of the project names a file or a folder of it."""
     missing = []
     folders = "|".join(["cmake", "docs", "inputs", "io", "kernels", "miniapp", "perf", "scripts", "tests"])
     for page in pages():

@@ -4,7 +4,7 @@
 #   tests/portability/debian13.sh FOLDER     this one, kept; a second call goes on with it
 # As root on Debian (or Ubuntu: debootstrap and debian-archive-keyring), by hand or weekly: 10 GB of disk, an hour on two cores.
 # Environment: SUITE (default trixie), MIRROR (default: apt's own), LIMIT (of each step, default 3h), TESTS (words for scripts/test.sh,
-# as "-R ^io"), KOKKOS_SOURCE (a copy, else from PyPI). Last result: docs/platforms.md.
+# as "-R ^io"), KOKKOS_SOURCE (a copy, else from PyPI). Last result: docs/reference/platforms.md.
 set -euo pipefail
 suite=${SUITE:-trixie} limit=${LIMIT:-3h} keep=${1:-}
 source=$(cd "$(dirname "$0")/../.." && pwd)
