@@ -1,7 +1,7 @@
 // Messages whose sizes both sides know, and the boxes of all ranks.
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 
 #include <mpi.h>
 

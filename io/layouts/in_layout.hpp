@@ -3,7 +3,7 @@
 #pragma once
 
 #include "io/formats/format.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 
 namespace nunatak::io {
 

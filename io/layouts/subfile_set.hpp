@@ -5,7 +5,7 @@
 //   run.nc.0001  x 7..11     y, z:  in both; read from 0
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/read/source.hpp"
 #include "io/schema.hpp"
 

@@ -16,7 +16,7 @@
 #include "io/agree.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 #include "io/read/classic_file.hpp"
 #include "io/read/source.hpp"
 

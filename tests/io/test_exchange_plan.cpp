@@ -1,6 +1,6 @@
 // io/layouts/exchange_plan.hpp: messages of a thousand ranks counted in one process; pieces that
 // leave gaps. No MPI.
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/layouts/exchange_plan.hpp"
 
 #include <catch2/catch_test_macros.hpp>

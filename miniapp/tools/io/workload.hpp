@@ -12,7 +12,7 @@
 // workloads.cpp. Neighbours: arrays.hpp (values), turn.hpp (writes and reads), docs/output.md.
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/schema.hpp"
 
 #include <array>
