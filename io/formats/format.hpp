@@ -11,10 +11,10 @@
 
 #include "io/durable/durable.hpp"
 #include "io/durable/value_sums.hpp"
-#include "io/topology.hpp"
 #include "io/options.hpp"
 #include "io/pack.hpp"
 #include "io/schema.hpp"
+#include "io/topology.hpp"
 
 #include <mpi.h>
 
