@@ -13,7 +13,7 @@
 // docs/explanation/output.md.
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/schema.hpp"
 
 #include <array>
