@@ -16,7 +16,7 @@ def test_site_is_strict(tmp_path):
     found = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "-f", SOURCE / "scripts/mkdocs.yml", "-d", tmp_path / "site"],
                            capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
-    for page in ("index.html", "course/lab2/index.html", "perf/README/index.html", "explanation/model/index.html"):
+    for page in ("index.html", "course/lab2/index.html", "perf/index.html", "explanation/model/index.html"):
         assert (tmp_path / "site" / page).exists(), page
 
 
