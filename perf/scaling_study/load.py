@@ -138,16 +138,6 @@ def add_run(study, run):
                        "curve": curve(run["vary"])})
 
 
-def cores_of(study):
-    """Of the machine beneath, or of a node."""
-    cores = study.machine.get("physical_cores") or study.machine.get("cores_per_node")
-    return cores if isinstance(cores, int) else 1
-
-
-def was_busy(study, run):
-    return run["load_average"] is not None and run["load_average"][0] > cores_of(study)
-
-
 def curve(vary):
     return ", ".join(f"{name}={value}" for name, value in sorted(vary.items()))
 

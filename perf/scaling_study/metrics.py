@@ -15,14 +15,6 @@ METRICS = {"SYPD of the loop": "years/day", "SYPD to the last durable byte": "ye
 LIMITED = 0.7  # of the time of a part, from which on the network is called its limit
 
 
-def output_of(run, sample):
-    """Format of a run, and its servers."""
-    output = run["report"].get("output")
-    output = output if isinstance(output, dict) else {}
-    digits = re.findall(r"\d+", str(output.get("transport"))) if output.get("servers") else []
-    return str(output.get("format", sample.method or "")).split("/")[0], sum(map(int, digits))
-
-
 def values(run, sample):
     hours = run["cores"] * sample.total / 3600
     written = sample.counts.get("bytes written", 0)
@@ -32,7 +24,7 @@ def values(run, sample):
                       "SYPD to the last durable byte": 86400 * sample.years / sample.total})
     if written > 0:
         found["data intensity"] = written / 1e9 / hours
-        if sample.output > 0 and not output_of(run, sample)[1]:
+        if sample.output > 0 and not sample.servers:
             found["durable rate"] = written / 1e6 / sample.output
     return found
 
@@ -54,7 +46,7 @@ def output_cost(studies, points):
     vary, nulls = {}, []
     for sample, run, point in parts.samples_of(studies):
         vary[point["machine"], point["curve"]] = set(run["vary"].items())
-        if output_of(run, sample)[0] == "null":
+        if sample.form == "null":
             nulls.append((point["machine"], point["curve"]))
     totals = points[points.part == parts.TOTAL]
     for null in dict.fromkeys(nulls):
@@ -78,8 +70,7 @@ def limits(studies):
         if not network:
             continue
         rate = float(network[1]) * {"k": 1e3, "M": 1e6, "G": 1e9}[network[2]] / 8
-        name, servers = output_of(run, sample)
-        cards = 1 if name == "serial" else min(servers or run["nodes"], run["nodes"])
+        cards = 1 if sample.form == "serial" else min(sample.servers or run["nodes"], run["nodes"])
         sent = sample.counts.get("bytes written", 0) + sample.counts.get("bytes of output between nodes", 0)
         rounds = sample.counts.get("exchanges per rank", 0) + sample.counts.get("collectives per rank", 0)
         compute = sum(mean for _, kind, _, mean in sample.times if kind == "compute")

@@ -27,12 +27,12 @@ POINT = ["machine", "mode", "curve", "nodes", "ranks", "threads", "cores", "cell
 
 
 class Sample:
-    """One run, or one method of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}; `years` that
-    it simulated, `loop` seconds of its time steps."""
+    """One run, or one method of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}; `form`: its
+    format; `years` that it simulated, `loop` seconds of its time steps; ranks that were `servers` of the output."""
 
-    def __init__(self, method, total, times, counts, budget=None, years=None, loop=None):
+    def __init__(self, method, total, times, counts, budget=None, form="", years=None, loop=None, servers=0):
         self.method, self.total, self.budget = method, total, budget if is_number(budget) else None
-        self.years, self.loop = years, loop
+        self.form, self.years, self.loop, self.servers = form, years, loop, servers
         self.counts = {name: value for name, value in counts.items() if is_number(value)}
         wrong = [part for part, _, *seconds in times if not all(map(is_number, seconds))]
         if wrong or not is_number(total) or total <= 0:
@@ -73,12 +73,13 @@ def of_model(report):
     if halo is not None:
         times.append((HALO, "within", halo, 0.0))
     counts = {name: look_up(report, keys) for name, keys in COUNTS.items()}
-    for server in report["output"].get("servers", ()):
+    servers = report["output"].get("servers", ())
+    for server in servers:
         counts["bytes written"] += server["written_bytes"]
     counts["output, percent of run"] = look_up(report, ("output", "percent_of_run"))
     outside = [name for name in ("init", "output: result", "output: drain") if name in timers]
-    return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"), report.get("years"),
-                  report["wall_seconds"] - total(outside, "max"))
+    return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"), report["output"].get("format", ""),
+                  report.get("years"), report["wall_seconds"] - total(outside, "max"), sum(server["servers"] for server in servers))
 
 
 def of_method(method):
@@ -91,7 +92,7 @@ def of_method(method):
               "bytes of output between nodes": method.get("off_node_bytes"), "messages": method.get("messages"),
               "message bytes": method.get("message_bytes")}
     times += [(f"read: {by}", "within", read["seconds"]["median"], 0.0) for by, read in method.get("reads", {}).items()]
-    return Sample(method["way"], total, times, counts)
+    return Sample(method["way"], total, times, counts, form=method["way"].split("/")[0])
 
 
 def look_up(report, keys):
@@ -128,18 +129,12 @@ def without_cores(row):
     return row.part == "output" or (row.kind == "output" and row.part != OUTPUT_REST)
 
 
-def draws(values, seed, number=2000):
-    """Medians of `number` samples drawn from the values with replacement (bootstrap)."""
-    values = numpy.asarray(values, float)
-    return numpy.median(values[numpy.random.default_rng(seed).integers(len(values), size=(number, len(values)))], axis=1)
-
-
-def interval(one, other=None):
-    """95 % of the median of three or more repetitions, or of its ratio to another one; none of fewer."""
-    if min(len(one), len(one if other is None else other)) < 3:
+def interval(one, other=(1.0, 1.0, 1.0)):
+    """Bootstrap, 95 %, of the median of three or more repetitions, or of its ratio to that of others; none of fewer."""
+    if min(len(one), len(other)) < 3:
         return None, None
-    drawn = draws(one, 0) / (1.0 if other is None else draws(other, 1))
-    return tuple(map(float, numpy.percentile(drawn, [2.5, 97.5])))
+    drawn = [numpy.median(numpy.random.default_rng(seed).choice(values, (2000, len(values))), axis=1) for seed, values in enumerate((one, other))]
+    return tuple(map(float, numpy.percentile(drawn[0] / drawn[1], [2.5, 97.5])))
 
 
 def overlap(one, other):
@@ -170,8 +165,8 @@ def scaling(point, base):
     n = point.cores / base.cores
     work = (1.0 if pandas.isna(point.cells) or pandas.isna(base.cells) else point.cells / base.cells) / n
     efficiency = work * base["median"] / point["median"] if point["median"] > 0 else math.nan
-    result = {"speed_up": math.nan, "efficiency": math.nan, "efficiency_low": math.nan, "efficiency_high": math.nan,
-              "serial_fraction": math.nan, "no_efficiency": why_no_efficiency(point, base, efficiency)}
+    result = {**dict.fromkeys(("speed_up", "efficiency", "efficiency_low", "efficiency_high", "serial_fraction"), math.nan),
+              "no_efficiency": why_no_efficiency(point, base, efficiency)}
     if not result["no_efficiency"]:
         low, high = interval(base.times, point.times) if n > 1 else (None, None)
         s = efficiency * n

@@ -1,6 +1,7 @@
 """The figures of the report. They can be read without colour: markers and line styles for curves, hatches for bars; hollow
 markers are points that are not compared (cores are shared). A bar over a point spans all repetitions.
 """
+import itertools
 import re
 import textwrap
 
@@ -29,7 +30,7 @@ STYLE = {"font.size": 10, "axes.grid": True, "grid.color": "0.9", "axes.axisbelo
 def styles(curves):
     """A line for each curve: the colour of its format, if it names one; a marker and dashes of its own."""
     found = []
-    for curve, (colour, marker, dashes) in zip(curves, LINES):
+    for curve, (colour, marker, dashes) in zip(curves, itertools.cycle(LINES)):
         words = re.split(r"[^a-z0-9]+", curve)
         found.append((next((FORMATS[name] for name in FORMATS if name in words), colour), marker, dashes))
     return found

@@ -38,13 +38,10 @@ def servers(options):
 
 def smaller_than_named(study):
     """Sentences: the sizes of papers that the study does not run whole."""
-    options = study["options"]
-    labels = [options.get("workload"), *study["vary"].get("workload", ())]
-    scale = options.get("scale", "0.1, the program's default")
-    names = ", ".join(label for label in labels if label)
-    sentences = []
+    sentences, scale = [], study["options"].get("scale", "0.1, the program's default")
     if study["program"] == "nunatak-io" and scale != "1" and "scale" not in study["vary"]:
-        sentences.append(f"{names or 'pism:G5km'}: not the size of that name: horizontal lengths times {scale} (-scale 1: whole)")
+        names = ", ".join(study["vary"].get("workload", [study["options"].get("workload", "pism:G5km")]))
+        sentences.append(f"{names}: not the size of that name: horizontal lengths times {scale} (-scale 1: whole)")
     if study["smaller"]:
         sentences.append(f"not the size of the paper: {study['smaller']} (--full: whole)")
     return sentences

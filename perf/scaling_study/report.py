@@ -88,13 +88,12 @@ def notes(studies, runs):
         if fewer:
             sentences.append(f"{study.name}: {fewer} of {len(done)} points have less than the {wanted} repetitions of the study; the same "
                              "`perf/study run` again adds what is missing.")
-        busy = [run for run in study.runs if load.was_busy(study, run)]
+        cores = study.machine.get("physical_cores") or study.machine.get("cores_per_node") or 1
+        busy = [run["load_average"][0] for run in study.runs if run["load_average"] and run["load_average"][0] > cores]
         if busy:
-            sentences.append(f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average above the {load.cores_of(study)} "
-                             f"cores of the machine (up to {max(run['load_average'][0] for run in busy):.1f}; the runs before them are part "
-                             "of it): compare their times with care.")
-    single = runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1
-    if single:
+            sentences.append(f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average above the {cores} cores of the "
+                             f"machine (up to {max(busy):.1f}; the runs before them are part of it): compare their times with care.")
+    if runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1:
         sentences.append("Some points have one repetition: their spread is unknown.")
     return sentences
 

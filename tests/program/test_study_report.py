@@ -174,7 +174,7 @@ def test_output_costs_the_run_over_that_without_output(tmp_path, made):
             report_made["wall_seconds"] = 2 * seconds + 0.1 * n
             report_made["output"]["format"] = kind
             if label == "async:1":
-                report_made["output"].update(transport="async:1", servers=[{"written_bytes": 4000}], written_bytes=0)
+                report_made["output"].update(transport="async:1", servers=[{"servers": 1, "written_bytes": 4000}], written_bytes=0)
             folder.add("strong", 2, n, report_made, {"output": label})
     result = made(folder)
     assert metric(result.results, "data output cost", 2, "output=direct") == pytest.approx(24.1 / 20.1)
