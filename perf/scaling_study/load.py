@@ -1,7 +1,7 @@
 """Results folders of a study, as `perf/study run` writes them: the runs that can be used, and a sentence for each that cannot.
 
 A folder holds study.yaml, machine.json, runs.jsonl and reports/. A run is a line of runs.jsonl; of lines with the same point and
-repetition the last one that was ok counts, else the last. Who reads runs next is work.py (did all do the same?), then parts.py.
+repetition the last one that was ok counts, else the last. work.py reads the runs next (did all do the same?), then parts.py.
 """
 import json
 import pathlib

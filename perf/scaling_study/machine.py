@@ -50,7 +50,7 @@ def cluster_words(study, nodes):
 
 
 def study_name(output):
-    """The name of a study among others of this user; the same when the study goes on."""
+    """The name of a study among others of this user; the same when the study continues."""
     return f"nunatak-study-{hashlib.sha1(str(output).encode()).hexdigest()[:8]}"
 
 
@@ -97,7 +97,7 @@ def software_of(report):
             "versions": {"nunatak": report.get("version"), "MPI": host.get("mpi"), **host.get("libraries", {})}}
 
 
-def shares(machine, run):
+def core_marks(machine, run):
     """Marks of a run whose ranks do not have a core each."""
     if machine["emulated"]:
         busy = run["ranks"] * run["threads"]

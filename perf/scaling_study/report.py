@@ -1,6 +1,6 @@
 """`perf/study report FOLDER...`: the page, its figures and tables, from one results folder or several side by side.
 
-load.py reads, work.py looks whether all did the same, parts.py makes times of reports, metrics.py the metrics of the field,
+load.py reads, work.py checks that all did the same, parts.py makes times of reports, metrics.py the metrics of the field,
 plots.py and page.py show them. Whatever is wrong with a run is a sentence on the page and on stderr and makes the exit status 1; the rest is reported.
 """
 import json

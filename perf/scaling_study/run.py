@@ -70,7 +70,7 @@ def run_missing(plan, system, results, at_once):
                 seen.add(found["name"])
                 bad += keep(results, system, plan, meter, found)
     except KeyboardInterrupt:
-        print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command goes on", file=sys.stderr)
+        print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command continues", file=sys.stderr)
         raise
     lost = {number: one for number, one in enumerate(plan["runs"]) if one["name"] not in seen}
     reasons = {number: jobs.why_not(plan, number) for number in lost}
@@ -90,7 +90,7 @@ def keep(results, system, plan, meter, found):
         results.know_machine(place, report)
     if not found["cells"] and "grid" in report:
         found["cells"] = report["grid"]["Mx"] * report["grid"]["My"]
-    record = {**found, **machine.shares(place, found), "report": found["report"] if ok else None}
+    record = {**found, **machine.core_marks(place, found), "report": found["report"] if ok else None}
     results.add({name: record[name] for name in RECORD if name in record})
     meter.line(record)
     return 0 if ok else 1

@@ -71,12 +71,12 @@ def other_work(folder):
     folder.add("strong", 8, 0, lab.study.samples().model_report(8, 96), {"io_format": "pnetcdf"})
 
 
-@pytest.mark.parametrize("make, told", [(two_modes, None), (None, "neither"), (two_points, "2 points of 1 curves"), (other_work, "other work")])
-def test_own_studies_are_told_apart(tmp_path, make, told):
+@pytest.mark.parametrize("make, expected", [(two_modes, None), (None, "neither"), (two_points, "2 points of 1 curves"), (other_work, "other work")])
+def test_own_studies_are_judged(tmp_path, make, expected):
     pytest.importorskip("pandas")
     result = lab.judge(submission(tmp_path, make))
-    assert result["passed"] == (told is None) and not result["error"], result
-    assert told is None or told in str(result["checks"]), result
+    assert result["passed"] == (expected is None) and not result["error"], result
+    assert expected is None or expected in str(result["checks"]), result
 
 
 def test_the_synthetic_study_is_not_ones_own(tmp_path):

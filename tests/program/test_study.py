@@ -222,7 +222,7 @@ def processes_of(folder):
 
 
 @pytest.mark.parametrize("how, status", [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
-def test_a_study_that_was_ended_goes_on(study, tmp_path, how, status):
+def test_a_study_that_was_ended_continues(study, tmp_path, how, status):
     """In its third run, which waits for the file "go"."""
     third_waits = '(cd "${0%/*}"; echo >>begun; [ $(wc -l <begun) -lt 3 ] || while [ ! -e go ]; do sleep 0.1; done)\n'
     write(tmp_path / "program", PROGRAM.replace("case \"", third_waits + "case \""))
@@ -233,7 +233,7 @@ def test_a_study_that_was_ended_goes_on(study, tmp_path, how, status):
     process.send_signal(how)
     _, err = process.communicate(timeout=60)
     assert process.returncode == status
-    assert how != signal.SIGINT or "the same command goes on" in err
+    assert how != signal.SIGINT or "the same command continues" in err
     begin = time.time()
     while processes_of(tmp_path):  # ReFrame and the job it had started
         assert time.time() - begin < 60
