@@ -23,10 +23,10 @@ POINT = ["machine", "mode", "curve", "nodes", "ranks", "threads", "cores", "cell
 
 
 class Sample:
-    """One run, or one way of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}."""
+    """One run, or one method of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}."""
 
-    def __init__(self, way, total, times, counts, budget=None):
-        self.way, self.total, self.budget = way, total, budget if is_number(budget) else None
+    def __init__(self, method, total, times, counts, budget=None):
+        self.method, self.total, self.budget = method, total, budget if is_number(budget) else None
         self.counts = {name: value for name, value in counts.items() if is_number(value)}
         wrong = [part for part, _, *seconds in times if not all(map(is_number, seconds))]
         if wrong or not is_number(total) or total <= 0:
@@ -43,8 +43,8 @@ def is_number(value):
 
 
 def samples(report):
-    if "ways" in report:
-        return [of_way(way) for way in report["ways"]]
+    if "methods" in report:
+        return [of_method(method) for method in report["methods"]]
     return [of_model(report)]
 
 
@@ -70,17 +70,17 @@ def of_model(report):
     return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"))
 
 
-def of_way(way):
-    """Output alone: medians of the turns of nunatak-io."""
-    total = way["seconds"]["median"]
-    times = [(f"output: {name}", "output", t["max_s"], t["mean_s"]) for name, t in way["phases"].items()]
+def of_method(method):
+    """Output alone: medians over the repetitions of nunatak-io."""
+    total = method["seconds"]["median"]
+    times = [(f"output: {name}", "output", t["max_s"], t["mean_s"]) for name, t in method["phases"].items()]
     rest = total - sum(mean for *_, mean in times)
     times.append((OUTPUT_REST, "output", rest, rest))
-    counts = {"bytes written": way.get("written_bytes"), "bytes moved for output": way.get("moved_bytes"),
-              "bytes of output between nodes": way.get("off_node_bytes"), "messages": way.get("messages"),
-              "message bytes": way.get("message_bytes")}
-    times += [(f"read: {by}", "within", read["seconds"]["median"], 0.0) for by, read in way.get("reads", {}).items()]
-    return Sample(way["way"], total, times, counts)
+    counts = {"bytes written": method.get("written_bytes"), "bytes moved for output": method.get("moved_bytes"),
+              "bytes of output between nodes": method.get("off_node_bytes"), "messages": method.get("messages"),
+              "message bytes": method.get("message_bytes")}
+    times += [(f"read: {by}", "within", read["seconds"]["median"], 0.0) for by, read in method.get("reads", {}).items()]
+    return Sample(method["way"], total, times, counts)
 
 
 def look_up(report, keys):
@@ -94,7 +94,7 @@ def samples_of(studies):
     for study in studies:
         for run in study.runs:
             for sample in run["samples"]:
-                curve = ", ".join(text for text in (run["curve"], sample.way and f"way={sample.way}") if text)
+                curve = ", ".join(text for text in (run["curve"], sample.method and f"method={sample.method}") if text)
                 yield sample, run, {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}
 
 
@@ -109,7 +109,7 @@ def table(studies):
     runs = pandas.DataFrame(rows)
     runs["comparable"] = ~runs.oversubscribed & ~(runs.shared_cores & ~runs.apply(without_cores, axis=1))
     most = runs.groupby(["machine", "mode", "curve", "part"]).slowest.transform("max")
-    return runs[most > 0.0].reset_index(drop=True)  # a way of writing does not use all phases
+    return runs[most > 0.0].reset_index(drop=True)  # a method of output does not use all phases
 
 
 def without_cores(row):

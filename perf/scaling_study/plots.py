@@ -223,7 +223,7 @@ class Figures:
         for axes, one in zip(grid[0], series):
             for part, style in zip(shown, LINES):
                 rows = self.select(mode, one, part)
-                if rows.share.max() > SHOWN / 10:  # a phase that this way of writing hardly has
+                if rows.share.max() > SHOWN / 10:  # a phase that this method of output hardly has
                     self.line(axes, rows, style, part)
             self.times_axis(axes)
             self.cores_axis(axes, p[p["mode"] == mode])

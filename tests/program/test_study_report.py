@@ -84,8 +84,8 @@ def test_numbers_follow_the_law(tmp_path, made):
 def test_all_figures(tmp_path, capsys, monkeypatch):
     """Two machines side by side; without colour every line still has a marker and dashes of its own."""
     monkeypatch.setitem(plots.STYLE, "savefig.dpi", 40)
-    one = Folder(tmp_path / "a").fill(ranks=(1, 2, 4), ways=["pnetcdf"])
-    other = Folder(tmp_path / "b", {"system": "local"}).fill(ranks=(1, 2), ways=["serial"])
+    one = Folder(tmp_path / "a").fill(ranks=(1, 2, 4), methods=["pnetcdf"])
+    other = Folder(tmp_path / "b", {"system": "local"}).fill(ranks=(1, 2), methods=["serial"])
     status = report.main(types.SimpleNamespace(folders=[one.path, other.path], output=None))
     assert status == 0
     out = one.path / "page"
@@ -101,7 +101,7 @@ def test_all_figures(tmp_path, capsys, monkeypatch):
 # -- what can be wrong
 
 def test_wrong_points_are_named_and_left_out(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(ranks=(1, 2), ways=["pnetcdf"], repetitions=2)
+    folder = Folder(tmp_path / "a").fill(ranks=(1, 2), methods=["pnetcdf"], repetitions=2)
     name = {"io_format": "pnetcdf"}
     folder.add("strong", 4, 0, model_report(4, 192, steps=4), name)
     folder.add("strong", 4, 1, model_report(4, 100), name)
@@ -118,7 +118,7 @@ def test_wrong_points_are_named_and_left_out(tmp_path, made):
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../a/reports/x.json", "reports/..", "reports/a/b.json", None])
 def test_a_report_elsewhere_is_not_read(tmp_path, made, name):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
     folder.add("strong", 8, 0, None, {"io_format": "\x1b[31mred"})
     *lines, last = (folder.path / "runs.jsonl").read_text().splitlines()
     (folder.path / "runs.jsonl").write_text("\n".join([*lines, json.dumps({**json.loads(last), "report": name})]) + "\n")
@@ -128,7 +128,7 @@ def test_a_report_elsewhere_is_not_read(tmp_path, made, name):
 
 
 def test_lost_runs(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
     name = {"io_format": "pnetcdf"}
     folder.add("strong", 8, 0, None, name, status="failed", reason="starting\nrank 3: Segmentation fault\n")
     folder.add("strong", 8, 1, None, name, status="timeout", reason="")
@@ -150,8 +150,8 @@ def test_lost_runs(tmp_path, made):
 
 
 def test_more_ranks_than_cores_are_not_fitted(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
-    folder.fill(modes=["strong"], ranks=(8,), ways=["pnetcdf"], oversubscribed=True)
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
+    folder.fill(modes=["strong"], ranks=(8,), methods=["pnetcdf"], oversubscribed=True)
     result = made(folder)
     assert law(result.results, parts.TOTAL)["runs"] == 9 and "8*" in result.page and "8*" in result.out
 
@@ -165,8 +165,8 @@ def test_emulated_nodes_fit_output_only(tmp_path, made):
 
 
 def test_two_machines_side_by_side(tmp_path, made):
-    one = Folder(tmp_path / "a").fill(modes=["strong"], ways=["pnetcdf"])
-    other = Folder(tmp_path / "b", {"network": "10 Mbit/s, 1 ms"}).fill(modes=["strong"], ways=["pnetcdf"], seed=2)
+    one = Folder(tmp_path / "a").fill(modes=["strong"], methods=["pnetcdf"])
+    other = Folder(tmp_path / "b", {"network": "10 Mbit/s, 1 ms"}).fill(modes=["strong"], methods=["pnetcdf"], seed=2)
     result = made(one, other)
     assert result.status == 0
     assert {p["machine"] for p in result.results["points"]} == {"cluster 50 Mbit/s, 200 us", "cluster 10 Mbit/s, 1 ms"}
@@ -182,5 +182,5 @@ def test_output_alone(tmp_path, made):
     for n in (1, 2, 4):
         folder.add("strong", n, 0, io_report(n), cells=4000)
     result = made(folder)
-    assert result.status == 0 and {p["curve"] for p in result.results["points"]} == {"way=pnetcdf", "way=serial"}
-    assert law(result.results, parts.TOTAL, curve="way=serial")["sigma"] == pytest.approx(1)
+    assert result.status == 0 and {p["curve"] for p in result.results["points"]} == {"method=pnetcdf", "method=serial"}
+    assert law(result.results, parts.TOTAL, curve="method=serial")["sigma"] == pytest.approx(1)
