@@ -95,7 +95,7 @@ def test_man_pages_and_completions(tmp_path):
     for name in PROGRAMS:
         page = (tmp_path / "man/man1" / f"{name}.1").read_text()
         help_text = run_program(name, "-help", status=0).out
-        options = set(re.findall(r"^  -(\S+)", help_text, re.M))
+        options = set(re.findall(r"^  -([\w.]+)(?: |$)", help_text, re.M))
         assert {found.replace("\\-", "-") for found in re.findall(r"^\\fB\\-(\S+)\\fR", page, re.M)} == options and f"nunatak {VERSION}" in page
         script = f'source {tmp_path}/bash-completion/completions/{name}; COMP_WORDS=({name} -); COMP_CWORD=1; _{name.replace("-", "_")}; echo "${{COMPREPLY[@]}}"'
         words = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
