@@ -152,7 +152,7 @@ std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema
                                        io::FileOptions options) {
   auto file = m_writer->open(path, schema, options);
   const std::string kind =
-      io::has_features(m_options.io, io::classic) ? io::classic_kind(schema, m_options.io) : "";
+      io::has_features(m_options.io, io::classic) ? io::classic_kind(schema) : "";
   if (std::exchange(m_kind, kind) != kind) m_log.line(path + ": a classic file, " + kind);
   const auto hints = file->hints();
   if (hints.count("ignored") > 0 &&

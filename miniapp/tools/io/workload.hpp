@@ -12,7 +12,7 @@
 // workloads.cpp. Neighbours: arrays.hpp (values), repetition.hpp (writes and reads).
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/schema.hpp"
 
 #include <array>
