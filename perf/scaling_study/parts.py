@@ -50,8 +50,8 @@ def is_number(value):
 
 
 def samples(report):
-    if "ways" in report:
-        return [of_method(method) for method in report["ways"]]
+    if "methods" in report:
+        return [of_method(method) for method in report["methods"]]
     return [of_model(report)]
 
 
@@ -92,7 +92,7 @@ def of_method(method):
               "bytes of output between nodes": method.get("off_node_bytes"), "messages": method.get("messages"),
               "message bytes": method.get("message_bytes")}
     times += [(f"read: {by}", "within", read["seconds"]["median"], 0.0) for by, read in method.get("reads", {}).items()]
-    return Sample(method["way"], total, times, counts, form=method["way"].split("/")[0])
+    return Sample(method["method"], total, times, counts, form=method["method"].split("/")[0])
 
 
 def look_up(report, keys):

@@ -87,9 +87,9 @@ def look_at_output(mode, runs):
         workload = section(run["report"], "workload")
         for name in ("name", "scale", "records", "text") if mode == "strong" else ("name", "records"):
             yield f"workload {name}", workload.get(name), run
-        for method in run["report"].get("ways", []):
+        for method in run["report"].get("methods", []):
             if mode == "strong":
-                yield f"payload of {method['way']}", method.get("payload_bytes"), run
+                yield f"payload of {method['method']}", method.get("payload_bytes"), run
 
 
 def look_at_volume(mode, runs):

@@ -30,7 +30,7 @@ def write(folder, seed, names):
     module = samples()
     laws = {SSA: (names["sigma"], names["kappa"], 0.6), TRANSPORT: (names["serial"], 0.0, 0.05)}
     made = module.Folder(pathlib.Path(folder), {"nodes": RANKS[-1], "physical_cores": RANKS[-1]}, f"Synthetic times of seed {seed}")
-    made.fill(ranks=RANKS, ways=("pnetcdf",), noise=NOISE, seed=seed, laws=laws)
+    made.fill(ranks=RANKS, methods=("pnetcdf",), noise=NOISE, seed=seed, laws=laws)
 
 
 def results_of(folder):

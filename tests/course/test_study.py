@@ -59,11 +59,11 @@ def submission(tmp_path, make=None):
 
 
 def two_modes(folder):
-    folder.fill(ranks=(1, 2, 4), ways=("pnetcdf",), repetitions=2)
+    folder.fill(ranks=(1, 2, 4), methods=("pnetcdf",), repetitions=2)
 
 
 def two_points(folder):
-    folder.fill(modes=("strong",), ranks=(1, 2), ways=("pnetcdf",))
+    folder.fill(modes=("strong",), ranks=(1, 2), methods=("pnetcdf",))
 
 
 def other_work(folder):

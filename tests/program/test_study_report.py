@@ -58,8 +58,8 @@ def test_numbers_follow_the_law(tmp_path, made):
 def test_all_figures(tmp_path, capsys, monkeypatch):
     """Two machines side by side; without colour every line still has a marker and dashes of its own, and a format always has its colour."""
     monkeypatch.setitem(plots.STYLE, "savefig.dpi", 40)
-    one = Folder(tmp_path / "a").fill(ranks=(1, 2, 4), ways=["pnetcdf"])
-    other = Folder(tmp_path / "b", {"system": "local"}).fill(ranks=(1, 2), ways=["serial"])
+    one = Folder(tmp_path / "a").fill(ranks=(1, 2, 4), methods=["pnetcdf"])
+    other = Folder(tmp_path / "b", {"system": "local"}).fill(ranks=(1, 2), methods=["serial"])
     status = report.main(types.SimpleNamespace(folders=[one.path, other.path], output=None))
     assert status == 0
     out = one.path / "page"
@@ -76,7 +76,7 @@ def test_all_figures(tmp_path, capsys, monkeypatch):
 # -- what can be wrong
 
 def test_wrong_points_are_named_and_left_out(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(ranks=(1, 2), ways=["pnetcdf"], repetitions=2)
+    folder = Folder(tmp_path / "a").fill(ranks=(1, 2), methods=["pnetcdf"], repetitions=2)
     name = {"io_format": "pnetcdf"}
     folder.add("strong", 4, 0, model_report(4, 192, steps=4), name)
     folder.add("strong", 4, 1, model_report(4, 100), name)
@@ -93,7 +93,7 @@ def test_wrong_points_are_named_and_left_out(tmp_path, made):
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../a/reports/x.json", "reports/..", "reports/a/b.json", None])
 def test_a_report_elsewhere_is_not_read(tmp_path, made, name):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
     folder.add("strong", 8, 0, None, {"io_format": "\x1b[31mred"})
     *lines, last = (folder.path / "runs.jsonl").read_text().splitlines()
     (folder.path / "runs.jsonl").write_text("\n".join([*lines, json.dumps({**json.loads(last), "report": name})]) + "\n")
@@ -103,7 +103,7 @@ def test_a_report_elsewhere_is_not_read(tmp_path, made, name):
 
 
 def test_lost_runs(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
     name = {"io_format": "pnetcdf"}
     folder.add("strong", 8, 0, None, name, status="failed", reason="starting\nrank 3: Segmentation fault\n")
     folder.add("strong", 8, 1, None, name, status="timeout", reason="")
@@ -125,8 +125,8 @@ def test_lost_runs(tmp_path, made):
 
 
 def test_more_ranks_than_cores_are_not_compared(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), ways=["pnetcdf"])
-    folder.fill(modes=["strong"], ranks=(8,), ways=["pnetcdf"], oversubscribed=True)
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
+    folder.fill(modes=["strong"], ranks=(8,), methods=["pnetcdf"], oversubscribed=True)
     result = made(folder)
     assert point(result.results, 8, "output")["no_efficiency"] == "oversubscribed" and "8*" in result.page and "8*" in result.out
 
@@ -187,7 +187,7 @@ def test_output_costs_the_run_over_that_without_output(tmp_path, made):
 
 def test_where_there_is_no_efficiency(tmp_path, made):
     """Not of parts that are small, nor above 200 %."""
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ways=["pnetcdf"], noise=0.0, laws={"energy": (0.0, 0.0, 0.002)})
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], methods=["pnetcdf"], noise=0.0, laws={"energy": (0.0, 0.0, 0.002)})
     slow = Folder(tmp_path / "b")
     for n, factor in ((1, 24.0), (2, 1.0), (4, 1.0)):
         slow.add("strong", n, 0, model_report(n, 192, slower={"ocean": factor}), {"io_format": "pnetcdf"})
@@ -236,15 +236,15 @@ def test_the_load_of_the_machine_is_on_the_page(tmp_path, made):
 
 
 def test_progress_is_shown_on_a_terminal_only(tmp_path, made, monkeypatch, capsys):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), ways=["pnetcdf"])
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"])
     assert made(folder).err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert "reports 6 of 6" in made(folder).err
 
 
 def test_two_machines_side_by_side(tmp_path, made):
-    one = Folder(tmp_path / "a").fill(modes=["strong"], ways=["pnetcdf"])
-    other = Folder(tmp_path / "b", {"network": "10 Mbit/s, 1 ms"}).fill(modes=["strong"], ways=["pnetcdf"], seed=2)
+    one = Folder(tmp_path / "a").fill(modes=["strong"], methods=["pnetcdf"])
+    other = Folder(tmp_path / "b", {"network": "10 Mbit/s, 1 ms"}).fill(modes=["strong"], methods=["pnetcdf"], seed=2)
     result = made(one, other)
     assert result.status == 0
     assert {p["machine"] for p in result.results["points"]} == {"cluster 50 Mbit/s, 200 us", "cluster 10 Mbit/s, 1 ms"}
