@@ -6,7 +6,7 @@
 // Steps as in nunatak-step (kernels/step/hybrid.hpp), each with the checks of the model: values
 // that are not finite or an open mass budget are errors. "fields" is the fingerprint of
 // nunatak-step -sliding_q 0.25 after as many steps, on every machine. The JSON:
-// docs/performance.md.
+// docs/explanation/performance.md.
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"

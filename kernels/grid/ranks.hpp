@@ -57,6 +57,7 @@ struct Traffic {
 struct Packet {
   int rank = 0;
   std::vector<int> words;
+  std::size_t read = 0; ///< words that the receiver has read; not sent
 };
 
 /// A subset of the ranks, known to its members. All functions are collective over the members.

@@ -3,7 +3,7 @@
 namespace nunatak {
 
 void add_io_options(OptionTable& table, io::Options& options) {
-  table.section("How files are written: see docs/output.md");
+  table.section("How files are written: see docs/explanation/output.md");
   for (const io::Knob& knob : io::knobs()) {
     const auto set = [&](const std::string& value, const std::string& what) {
       io::set_knob(options, knob, value, what);

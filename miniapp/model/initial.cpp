@@ -3,13 +3,13 @@
 #include "io/durable/verify.hpp"
 #include "kernels/cases/continent.hpp"
 #include "kernels/cases/exact_ssa.hpp"
+#include "kernels/cases/sites.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "kernels/step/sites.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>

@@ -39,7 +39,8 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-/// The history attribute, padded to a multiple of 4 KiB so that it can grow. See docs/files.md.
+/// The history attribute, padded to a multiple of 4 KiB so that it can grow. See
+/// docs/reference/files.md.
 std::string with_room(std::string lines) {
   constexpr std::size_t room = 4096;
   lines.resize((lines.size() / room + 1) * room, ' ');
@@ -152,7 +153,7 @@ std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema
                                        io::FileOptions options) {
   auto file = m_writer->open(path, schema, options);
   const std::string kind =
-      io::has_features(m_options.io, io::classic) ? io::classic_kind(schema, m_options.io) : "";
+      io::has_features(m_options.io, io::classic) ? io::classic_kind(schema) : "";
   if (std::exchange(m_kind, kind) != kind) m_log.line(path + ": a classic file, " + kind);
   const auto hints = file->hints();
   if (hints.count("ignored") > 0 &&

@@ -2,7 +2,8 @@
 //
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3] [-picture differences.ppm]
 //
-// Exit status: 0 all equal, 1 some differ, 2 error. Examples: docs/tools.md. Neighbours: check/.
+// Exit status: 0 all equal, 1 some differ, 2 error. Examples: docs/howto/compare-with-pism.md.
+// Neighbours: check/.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"

@@ -2,7 +2,8 @@
 //
 //   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4
 //
-// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/distance/distance.hpp (solvers).
+// Examples: docs/tutorials/distance-solver.md. Neighbours: tool.hpp, kernels/distance/distance.hpp
+// (solvers).
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/words.hpp"

@@ -3,9 +3,9 @@
 //   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7
 //
 // Methods A, B, ... alternate with a raw write baseline P (as many bytes by plain pwrite()):
-// P A B, A B P, B P A, ... A repetition ends when its file is durable. Examples: docs/output.md.
-// Neighbours in miniapp/tools/io/: workload.hpp (what is written), turn.hpp (one repetition),
-// host.hpp, io_report.hpp (tables and JSON).
+// P A B, A B P, B P A, ... A repetition ends when its file is durable. Examples:
+// docs/explanation/output.md. Neighbours in miniapp/tools/io/: workload.hpp (what is written),
+// turn.hpp (one repetition), host.hpp, io_report.hpp (tables and JSON).
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"

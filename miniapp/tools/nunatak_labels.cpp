@@ -2,7 +2,7 @@
 //
 //   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
 //
-// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/labels/labels.hpp.
+// Examples: docs/tutorials/distance-solver.md. Neighbours: tool.hpp, kernels/labels/labels.hpp.
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"

@@ -4,7 +4,8 @@
 //
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
 //
-// Results: docs/step-scaling.md. Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
+// Results: docs/explanation/performance.md. Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of
+// ranks).
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
@@ -41,8 +42,8 @@ struct Options {
 };
 
 /// The cost of a part in cell visits (Ranks::work; 3 ns): per cell, per icy cell, per level of an
-/// icy cell. Measured on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA
-/// reports its own work; a part without a row costs nothing.
+/// icy cell. Measured on one core, Antarctica at 8 km, 31 levels (docs/explanation/performance.md).
+/// The SSA reports its own work; a part without a row costs nothing.
 struct Cost {
   const char* part;
   double cell, icy_cell, level;

@@ -3,7 +3,7 @@
 #   tests/portability/debian13.sh            a temporary folder, removed at the end
 #   tests/portability/debian13.sh FOLDER     this one, kept; a second call goes on with it
 # By hand or weekly: 10 GB of disk, an hour on two cores. Environment: that of root.sh, and TESTS (arguments of scripts/test.sh, as
-# "-R ^io"; "none": the demo only).
+# "-R ^io"; "none": the demo only). Last result: docs/reference/platforms.md.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/root.sh"

@@ -104,7 +104,7 @@ def test_what_is_in_the_file(bench, tmp_path):
     ("-workload roms:1", ["-workload", "cam:", "'roms:1'"]),
     ("-workload gcrm:x", ["gcrm:x", "whole number from 0 to 12"]),
     ("-ways pnetcdf,hdf9", ["method of output 'hdf9'", "expected one of null|serial", "found 'hdf9'"]),
-    ("-ways pnetcdf/slabs=2", ["pnetcdf/slabs=2", "one of order, format, layout", "call_cost, buffer", "; found 'slabs'"]),
+    ("-ways pnetcdf/slabs=2", ["pnetcdf/slabs=2", "one of order, format, layout", "stripe, buffer", "; found 'slabs'"]),
     ("-ways direct/ompio=maybe", ["direct/ompio=maybe', ompio: expected yes or no, found 'maybe'"]),
     ("-ways serial/zslab", ["serial", "expected layout native"]),
     ("-ways serial/order=xyz", ["order", "yxz or zyx", "'xyz'"]),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/agree.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 #include "miniapp/tools/records.hpp"
 
 #include <mpi.h>
