@@ -45,7 +45,7 @@ def output_cost(studies, points):
     """Each point whose run without output was run, too: its total over that of the other one."""
     vary, nulls = {}, []
     for sample, run, point in parts.samples_of(studies):
-        vary[point["machine"], point["curve"]] = set(run["vary"].items())
+        vary[point["machine"], point["curve"]] = {(name, str(value)) for name, value in run["vary"].items()}
         if sample.form == "null":
             nulls.append((point["machine"], point["curve"]))
     totals = points[points.part == parts.TOTAL]
