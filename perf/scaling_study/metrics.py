@@ -81,5 +81,5 @@ def limits(studies):
             if seconds >= parts.SMALL * sample.total and least >= LIMITED * seconds:
                 curve = ", ".join(text for text in (point["mode"], point["curve"].replace("=", " ")) if text)
                 found.setdefault((curve, part, what), {}).setdefault(run["cores"], []).append(min(least / seconds, 1.0))
-    return [f"The network is the limit of the {part} ({curve}, {', '.join(map(str, sorted(at)))} cores): "
+    return [f"The network is the limit of the {part} ({curve}; cores: {', '.join(map(str, sorted(at)))}): "
             f"{100 * min(map(min, at.values())):.0f} % of its time or more is {what}." for (curve, part, what), at in found.items()]

@@ -91,6 +91,7 @@ def comparisons(points, unit):
         at = rows[rows.cores == rows.cores.max()]
         part = parts.TOTAL if at[at.part == parts.TOTAL].comparable.all() else "output"
         times = at[(at.part == part) & (at.fraction >= parts.SMALL)].sort_values("median")
+        times = times[times.curve.map(parts.writes)] if part == "output" else times
         if len(times) > 1:
             fastest = times.iloc[0]
             others = [f"{number(t['median'])} s with {name(points, '', t.curve)} ({ratio(t, fastest)})" for _, t in times.iloc[1:].iterrows()]

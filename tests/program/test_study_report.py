@@ -222,8 +222,8 @@ def test_the_limit_of_the_network_is_a_sentence(tmp_path, made):
         report_made["output"]["format"] = name
         folder.add("strong", 2, 0, report_made, {"io_format": name})
     page = made(folder).page
-    assert "network is the limit of the output (strong, io_format serial, 2 cores): 8" in page and "sending by rank 0 at 50 Mbit/s" in page
-    assert "io_format direct, 2 cores" not in page
+    assert "network is the limit of the output (strong, io_format serial; cores: 2): 8" in page and "sending by rank 0 at 50 Mbit/s" in page
+    assert "io_format direct; cores" not in page
 
 
 def test_the_load_of_the_machine_is_on_the_page(tmp_path, made):
