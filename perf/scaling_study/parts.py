@@ -68,8 +68,9 @@ def of_model(report):
     times.append(("init: set up", "init", *[timers["init"][w] - total(within_init, w) for w in ("max", "mean")]))
     times += [(name, "compute", t["max"], t["mean"]) for name, t in timers.items() if name.split(":")[0] not in ("init", "output")]
     times += [(f"output: {name}", "output", t["max"], t["mean"]) for name, t in phases.items()]
-    rest = total(outputs, "mean") - sum(t["mean"] for t in phases.values())
-    times.append((OUTPUT_REST, "output", rest, rest))
+    drain = timers.get("output: drain", {"max": 0.0, "mean": 0.0})  # waiting for servers at the end
+    rest = total(outputs, "mean") - drain["mean"] - sum(t["mean"] for t in phases.values())
+    times += [("output: drain", "output", drain["max"], drain["mean"]), (OUTPUT_REST, "output", rest, rest)]
     halo = look_up(report, ("messages", "halo", "max_seconds"))
     if halo is not None:
         times.append((HALO, "within", halo, 0.0))

@@ -174,6 +174,7 @@ def test_output_costs_the_run_over_that_without_output(tmp_path, made):
             report_made["wall_seconds"] = 2 * seconds + 0.1 * n
             report_made["output"]["format"] = kind
             if label == "async:1":
+                report_made["timers"]["output: drain"] = {"calls": 1, "min": 0.5, "mean": 0.5, "max": 0.5}
                 report_made["output"].update(transport="async:1", servers=[{"servers": 1, "written_bytes": 4000}], written_bytes=0)
             folder.add("strong", 2, n, report_made, {"output": label})
     result = made(folder)
@@ -181,6 +182,7 @@ def test_output_costs_the_run_over_that_without_output(tmp_path, made):
     assert metric(result.results, "data output cost", 2, "output=null") is None
     assert metric(result.results, "durable rate", 2, "output=async:1") is None
     assert metric(result.results, "data intensity", 2, "output=async:1") == pytest.approx(4e-6 / (2 * 20.1 / 3600))
+    assert point(result.results, 2, "output: drain", curve="output=async:1")["median"] == 0.5
     assert "1 (no difference)" in result.page and "over those without output: 1.2 at 2" in result.page
     assert "(no difference), 24.1 s with output direct (1.2 times, 1.2 to 1.2)" in result.page
 
