@@ -14,7 +14,7 @@
 
 #include "io/async/wire.hpp"
 #include "io/file.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 
 #include <mpi.h>
 

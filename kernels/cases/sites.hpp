@@ -1,19 +1,22 @@
-// State and forcing of a patch from a function of the cell: the cases of
-// kernels/cases/synthetic.hpp on a grid. Runs on the host without communication.
+// State and forcing of a patch (kernels/step/state.hpp) from a function of the cell: the cases of
+// synthetic.hpp on a grid. Runs on the host without communication.
 #pragma once
 
 #include "kernels/cases/synthetic.hpp"
-#include "kernels/step/state.hpp"
+#include "kernels/grid/array.hpp"
 
 namespace nunatak::synthetic {
 
 /// Calls site(gj, gi) for each owned cell (global row and column).
-template <class F>
+template <class State, class Forcing, class F>
 void set_sites(const Patch& p, const State& state, const Forcing& forcing, const F& site) {
-  const auto thk = on_host(state.thk), topg = on_host(state.topg),
-             M = on_host(forcing.climatic_mass_balance), T_s = on_host(forcing.ice_surface_temp),
-             G = on_host(forcing.bheatflx), theta = on_host(forcing.theta_ocean),
-             salinity = on_host(forcing.salinity_ocean);
+  const auto thk = on_host(state.thk);
+  const auto topg = on_host(state.topg);
+  const auto M = on_host(forcing.climatic_mass_balance);
+  const auto T_s = on_host(forcing.ice_surface_temp);
+  const auto G = on_host(forcing.bheatflx);
+  const auto theta = on_host(forcing.theta_ocean);
+  const auto salinity = on_host(forcing.salinity_ocean);
   const auto basins = on_host(forcing.basins);
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {

@@ -1,5 +1,6 @@
-// The readers `direct` (one rank of each node opens the file) and `serial` (rank 0 alone does):
-// they read slabs concurrently and send every rank its part. See read/source.hpp.
+// The readers `direct` (one rank of each node opens the file), `serial` (rank 0 alone does) and
+// `each` (every rank, for itself): they read slabs concurrently and send every rank its part. See
+// read/source.hpp.
 //
 //   boxes of the ranks      slabs of the box around them,       rounds: a slab of each reader, an
 //                           in the order of the file            exchange
@@ -9,14 +10,14 @@
 //     2 2 3 3                 2 2 3 3   reader 2, second
 //
 // Rank 0 alone reads the header; with `direct` it broadcasts the offsets of a classic file
-// (classic_file.hpp). NetCDF-4, and with `serial` every file, is read by NetCDF-C on each reader.
+// (classic_file.hpp). NetCDF-4, and else every file, is read by NetCDF-C on each reader.
 // Each byte is read once, however boxes overlap. Memory of a reader: a slab
 // (ReadOptions::slab_bytes) and about as much in messages. If all ranks request the same box, rank
 // 0 reads and broadcasts. After a failed read all messages are still sent, so that no rank hangs.
 #include "io/agree.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 #include "io/read/classic_file.hpp"
 #include "io/read/source.hpp"
 
@@ -45,10 +46,9 @@ struct Request {
 class ReadAndSend final : public ReadSource {
 public:
   /// `readers`: ranks, ascending, with 0. `knows_classic`: reads classic files without NetCDF-C.
-  ReadAndSend(const std::string& path, MPI_Comm comm, const ReadOptions& options,
+  ReadAndSend(const std::string& path, MPI_Comm comm, std::size_t slab_bytes,
               std::vector<int> readers, bool knows_classic)
-      : m_path(path), m_comm(comm),
-        m_slab_bytes(std::min<std::size_t>(options.slab_bytes, 1 << 30)),
+      : m_path(path), m_comm(comm), m_slab_bytes(std::min<std::size_t>(slab_bytes, 1 << 30)),
         m_readers(std::move(readers)) {
     ClassicLayout layout;
     on_rank_0(comm, [&] {
@@ -210,15 +210,29 @@ private:
 
 } // namespace
 
+std::string read_failure(const std::string& path, const std::string& variable, const Box& box,
+                         const std::string& found) {
+  return "file '" + path + "': variable '" + variable + "': expected " +
+         std::to_string(box.elements()) + " values at " + in_words(box.start) + " of " +
+         in_words(box.count) + "; found: " + found;
+}
+
+std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm /*comm*/,
+                                      const ReadOptions& options) {
+  return std::make_unique<ReadAndSend>(path, MPI_COMM_SELF, options.call_bytes, std::vector<int>{0},
+                                       false);
+}
+
 std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm,
                                         const ReadOptions& options) {
   return std::make_unique<ReadAndSend>(
-      path, comm, options, aggregators(make_topology(comm, options.ranks_per_node), 1), true);
+      path, comm, options.slab_bytes,
+      aggregators(make_topology(comm, options.ranks_per_node), 1), true);
 }
 
 std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm,
                                         const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(path, comm, options, std::vector<int>{0}, false);
+  return std::make_unique<ReadAndSend>(path, comm, options.slab_bytes, std::vector<int>{0}, false);
 }
 
 } // namespace nunatak::io

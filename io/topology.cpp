@@ -1,4 +1,4 @@
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 
 #include "io/agree.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 
 #include <algorithm>
 #include <cstring>
