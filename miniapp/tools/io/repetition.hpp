@@ -9,12 +9,20 @@
 #include "io/statistics.hpp"
 #include "io/writer.hpp"
 #include "miniapp/tools/io/arrays.hpp"
-#include "miniapp/tools/io/bench_options.hpp"
 
 #include <map>
 #include <string>
 
 namespace nunatak::tools {
+
+/// An output method as given: "netcdf4/zslab/order=zyx".
+struct OutputMethod {
+  std::string text, order; ///< order: of the dimensions in the file
+  io::Options options;
+
+  bool leaves_file() const;     ///< one that can be read
+  bool leaves_subfiles() const; ///< a file per aggregator
+};
 
 /// Computation between records: floating-point operations measured to take the given time on one
 /// rank. Enters MPI every millisecond, as a ghost exchange does.
@@ -28,7 +36,7 @@ private:
   int m_parts = 0;
 };
 
-struct WriteTurn {
+struct Writing {
   double seconds = 0.0;         ///< slowest rank, until the file is durable
   double visible_seconds = 0.0; ///< slowest rank, until close() returns
   double compute_seconds = 0.0; ///< slowest rank: compute and new values between records
@@ -38,28 +46,23 @@ struct WriteTurn {
 };
 
 /// Writes `records` records. `path` must not exist. Collective.
-WriteTurn write_turn(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order,
-                     const std::string& path, std::size_t records, const Compute& compute);
+Writing write_file(MPI_Comm comm, io::Writer& writer, Arrays& arrays, const std::string& order,
+                   const std::string& path, std::size_t records, const Compute& compute);
 
-struct ReadTurn {
+struct Reading {
   double seconds = 0.0; ///< slowest rank, including open
   io::ReadSummary summary;
   std::int64_t bytes = 0;    ///< requested by the ranks, in file types
   std::int64_t compared = 0; ///< values; 0 without `verify`
 };
 
-/// Reads what write_turn() wrote, each rank its boxes. `verify` compares every value (untimed):
-/// Error on all ranks if one is wrong. Collective.
-ReadTurn read_turn(MPI_Comm comm, const std::string& path, const NamedWay& written,
-                   const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
-                   bool verify);
+/// Reads what write_file() wrote, each rank its boxes. `verify` compares every value (untimed):
+/// Difference on all ranks if one is wrong. Collective.
+Reading read_file(MPI_Comm comm, const std::string& path, const std::string& order,
+                  const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
+                  bool verify);
 
-/// True for a file per aggregator; join_turn() joins such subfiles as nunatak-join does,
-/// collectively, and returns the seconds of the slowest rank.
-bool is_in_subfiles(const io::Options& written);
-double join_turn(MPI_Comm comm, const std::string& path, const std::string& joined);
-
-/// True if the method leaves a file that can be read.
-bool has_file(const io::Options& written);
+/// Joins subfiles as nunatak-join does, collectively. Returns the seconds of the slowest rank.
+double join_file(MPI_Comm comm, const std::string& path, const std::string& joined);
 
 } // namespace nunatak::tools

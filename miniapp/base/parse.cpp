@@ -1,6 +1,6 @@
-// Numbers with a unit, and durations as written by people and batch systems. See units.hpp.
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
+
+#include "miniapp/base/error.hpp"
 
 #include <cctype>
 #include <cmath>
@@ -44,6 +44,38 @@ std::optional<double> slurm_duration(const std::string& text) {
 }
 
 } // namespace
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> items{""};
+  for (const char c : text) {
+    if (c == separator) {
+      items.emplace_back();
+    } else {
+      items.back() += c;
+    }
+  }
+  return items;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+std::int64_t whole_number(const std::string& text, std::int64_t min, std::int64_t max,
+                          const std::string& what) {
+  std::int64_t number = 0;
+  std::size_t used = 0;
+  try {
+    number = std::stoll(text, &used);
+  } catch (const std::logic_error&) { // not a number, or beyond 64 bits
+    used = 0;
+  }
+  if (used == 0 || used != text.size() || number < min || number > max) {
+    throw Error(what + ": expected a whole number from " + std::to_string(min) + " to " +
+                std::to_string(max) + ", found '" + text + "'");
+  }
+  return number;
+}
 
 double parse_quantity(const std::string& text, const std::string& unit, const std::string& what) {
   char* end = nullptr;
