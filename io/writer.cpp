@@ -13,9 +13,10 @@ bool has_servers(const Options& options) { return options.transport != "sync"; }
 
 } // namespace
 
-Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
+Writer::Writer(MPI_Comm comm, Options options, const std::string& who, DiskCaller call_disk)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_watchdog(comm, m_options.patience.count, who, has_servers(m_options)) {
+      m_watchdog(comm, m_options.patience.count, who, has_servers(m_options)),
+      m_call_disk(std::move(call_disk)) {
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
   m_options.layout = layout_of(m_options, topology);
@@ -32,7 +33,7 @@ std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema
     return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, sums, *m_client,
                                        m_statistics, m_watchdog);
   return std::make_unique<SyncFile>(m_comm, path, schema, file_options, sums, m_open, m_machine,
-                                    m_statistics, m_watchdog);
+                                    m_call_disk, m_statistics, m_watchdog);
 }
 
 void Writer::finish() {

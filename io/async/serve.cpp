@@ -1,6 +1,5 @@
 #include "io/async/serve.hpp"
 
-#include "io/async/on_disk.hpp"
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
@@ -79,7 +78,6 @@ int Server::run() {
   for (const int signal : {SIGTERM, SIGUSR1})
     std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
   keep_memory();
-  const Meanwhile meanwhile([this] { return take_ahead(); });
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
   while (!m_status) {
     bool has_done = take();
@@ -158,7 +156,10 @@ void Server::make_writer(Unpacker& from) {
     set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
   writing.writer = std::make_unique<Writer>(
       m_servers.comm(), server_options(writing.options),
-      "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
+      "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")",
+      [this](std::size_t bytes, const std::function<void()>& call) {
+        call_in_thread(bytes, call, [this] { return take_ahead(); });
+      });
 }
 
 void Server::open(OpenFile& opened) {

@@ -3,7 +3,7 @@
 #include "io/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 #include "io/read/source.hpp"
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 //
 // Ranks may share `cores` cores: work then takes the first free core. Default parameters are
 // assumptions, not measurements: state them with each result. perf/calibrate measures them;
-// docs/cluster.md compares the model with an emulated cluster.
+// docs/results.md compares the model with an emulated cluster.
 //
 // Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP
 // model, SPAA.
