@@ -81,7 +81,7 @@ public:
         const State& s = states[n];
         const Flow& f = m_flows[n];
         sia_fluxes(m_ranks.patch(n), m_dx, m_dy, s.edges, s.thk, s.mask, m_softness[n], f.q_x,
-                   f.q_y, SiaDiffusivity{}, m_shearing[n]);
+                   f.q_y, m_shearing[n]);
       }
     }
     const StepPart part(m_watch, "stress balance: 3-D velocity");
