@@ -4,6 +4,7 @@ Pages outside of docs/ (OUTSIDE), the pages of a folder in the menu (a value tha
 GitHub makes them.
 """
 
+import json
 import os
 import pathlib
 import posixpath
@@ -55,17 +56,26 @@ def programs():
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 
 
+def table_of(program):
+    """The options of a program as tables, a section each, from -help json."""
+    found = subprocess.run([program, "-help", "json"], capture_output=True, text=True, check=True, timeout=60)
+    text, section = [], None
+    for option in json.loads(found.stdout)["options"]:
+        if option["section"] != section:
+            section = option["section"]
+            text.append(f"\n**{section}**\n\n| Option | Default | Meaning |\n|---|---|---|")
+        default = " ".join((str(option["default"]) or "none", option["unit"])).strip()
+        values = f": {option['values']}" if option["values"] else ""
+        cells = (f"`-{option['name']}`", default, option["description"] + values)
+        text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(text)
+
+
 def options():
-    """-help of each program, as it is printed."""
     folder = programs()
     if folder is None:
         return "(This site was built without the programs: `nunatak -help` prints the table of options.)\n"
-    text = []
-    for name in PROGRAMS:
-        if (folder / name).exists():
-            found = subprocess.run([folder / name, "-help"], capture_output=True, text=True, check=True, timeout=60)
-            text.append(f"## {name}\n\n```text\n{found.stdout.strip()}\n```\n")
-    return "\n".join(text)
+    return "\n\n".join(f"## {name}\n{table_of(folder / name)}" for name in PROGRAMS if (folder / name).exists()) + "\n"
 
 
 def on_page_markdown(markdown, page, config, files):

@@ -44,9 +44,9 @@ def differ(studies):
     sentences = {}
     for (mode, curve, cores), names in problems.items():
         if len(names) > 1:
-            told = ", ".join(f"{problem} ({name})" for problem, name in names.items())
+            listed = ", ".join(f"{problem} ({name})" for problem, name in names.items())
             where = f"{mode} {curve}".strip()
-            sentences.setdefault((mode, curve), f"Not the same problem in all folders, compare with care: {where} on {cores}: {told}.")
+            sentences.setdefault((mode, curve), f"Not the same problem in all folders, compare with care: {where} on {cores}: {listed}.")
     return list(sentences.values())
 
 

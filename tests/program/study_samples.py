@@ -4,7 +4,7 @@ import json
 import math
 import random
 
-# sigma, kappa and the share of the run on one rank
+# sigma, kappa and the fraction of the run on one rank
 LAWS = {"init: read or generate": (0.3, 0.0, 0.04), "ocean": (0.02, 1e-3, 0.06), "stress balance: SSA": (0.03, 5e-4, 0.6),
         "energy": (0.0, 0.0, 0.15), "mass transport": (0.01, 0.0, 0.05)}
 PHASES = {"open": (1.0, 0.0, 0.002), "post": (0.0, 0.0, 0.008), "wait": (0.6, 0.01, 0.06), "checksum": (0.0, 0.0, 0.01),
@@ -22,7 +22,7 @@ def seconds(law, ranks, cells, noise):
 
 
 def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None):
-    """A report of nunatak; slower = {part: factor}, laws = {part: law} in place of LAWS."""
+    """A report of nunatak, of two years; slower = {part: factor}, laws = {part: law} in place of LAWS."""
     def timer(value, calls=1):
         return {"calls": calls, "min": 0.98 * value, "mean": 0.99 * value, "max": value}
 
@@ -38,7 +38,7 @@ def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None
     timers["init"] = timer(timers["init: read or generate"]["max"] * 1.5 + timers["output: open"]["max"])
     parts = sum(t["mean"] for name, t in timers.items() if name not in ("init: read or generate", "output: open"))
     return {
-        "steps": steps, "ended_early": "", "grid": {"Mx": side, "My": side, "Mz": 31, "dx": 32000.0, "dy": 32000.0, "Lz": 4300.0},
+        "steps": steps, "years": 2.0, "ended_early": "", "grid": {"Mx": side, "My": side, "Mz": 31, "dx": 32000.0, "dy": 32000.0, "Lz": 4300.0},
         "options": {"stress": "ssa+sia", "ocean": "pico", "grid_Mx": side, "io_format": "pnetcdf", "o": f"r{ranks}.nc"},
         "mass_budget": {"volume_end_km3": 18585616.27 + 1e-4 * ranks, "volume_start_km3": 18601220.67, "closure": 1e-16 * ranks},
         "messages": {"messages": 300 * ranks, "bytes": 700000 * ranks, "collectives_per_rank": 44,

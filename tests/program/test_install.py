@@ -15,7 +15,7 @@ STARTER = """#!/bin/bash
 if [ -e limit ]; then
   rm limit
   $NUNATAK_MPIEXEC 2 "$@" > log &
-  until [ "$(grep -c ^step log)" -ge 3 ]; do sleep 0.02; done
+  while [ "$(grep -c ^step log)" -lt 3 ] && kill -0 $!; do sleep 0.02; done
   kill -USR1 $!
   wait $!
 else
@@ -76,7 +76,7 @@ def submit(tmp_path):
     def run(script, *words, **variables):
         own = {"SLURM_JOB_ID": "77"} if script.endswith("slurm") else {}
         return subprocess.run(["bash", script, *words], cwd=tmp_path, env={**environment, **own, **variables}, capture_output=True, text=True,
-                              timeout=300)
+                              timeout=120)
     return run
 
 
