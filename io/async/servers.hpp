@@ -44,7 +44,6 @@ enum class Action {
   end_batch,
   end_record,
   commit,
-  sync,
   close,
   abandon,
   finish,

@@ -197,7 +197,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 io::ReadOptions ways_to_read(const Options& options) {
   io::ReadOptions ways;
   ways.by = io::read_by(options.io_read);
-  ways.slab_bytes = options.io.gather_bytes();
+  ways.slab_bytes = options.io.slab_bytes();
   ways.ranks_per_node = options.io.ranks_per_node;
   ways.hints = options.io.hints;
   return ways;
