@@ -68,7 +68,7 @@ void Watchdog::end_run(const std::string& error) {
                m_watched.path->c_str(), m_who.c_str(), m_watched.phase,
                static_cast<long long>(seconds), what.c_str());
   std::fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, 1); // also ends output servers
+  MPI_Abort(MPI_COMM_WORLD, 2); // also ends output servers
   std::_Exit(1);                // not reached
 }
 

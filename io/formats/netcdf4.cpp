@@ -60,7 +60,7 @@ private:
     const std::unique_ptr<Attribute> file(static_cast<Attribute*>(attribute));
     if (file->is_open) {
       MPI_Barrier(file->comm); // rank 0 has printed its error
-      if (!file->can_be_closed || nc_sync(file->ncid) != NC_NOERR) MPI_Abort(MPI_COMM_WORLD, 1);
+      if (!file->can_be_closed || nc_sync(file->ncid) != NC_NOERR) MPI_Abort(MPI_COMM_WORLD, 2);
       nc_close(file->ncid);
     }
     MPI_Comm_free(&file->comm);

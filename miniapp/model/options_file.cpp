@@ -2,7 +2,7 @@
 
 #include "io/agree.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/units.hpp"
 
 #include <nlohmann/json.hpp>
 #include <petscsys.h>
