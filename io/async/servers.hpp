@@ -45,7 +45,6 @@ enum class Action {
   end_batch,
   end_record,
   commit,
-  sync,
   close,
   abandon,
   finish,

@@ -142,12 +142,10 @@ void SyncFile::finish_writes() {
 
 /// Under its final name a file shows only committed records.
 void SyncFile::flush() {
-  together(Phase::flush, [&] { has_its_name() ? m_format->flush_values() : m_format->flush(); });
-}
-
-void SyncFile::make_readable() {
-  finish_writes();
-  flush();
+  together(Phase::flush, [&] {
+    m_format->flush_values();
+    if (!has_its_name() && rank() == 0) m_format->count_records();
+  });
 }
 
 void SyncFile::commit_records(std::int64_t step) {

@@ -6,6 +6,7 @@ and only means can be stacked and added: the maxima of different ranks make more
 What remains of the run is "other": what no timer sees, and waiting for the rank that ended last.
 """
 import math
+import re
 
 import numpy
 import pandas
@@ -135,6 +136,11 @@ def interval(one, other=(1.0, 1.0, 1.0)):
         return None, None
     drawn = [numpy.median(numpy.random.default_rng(seed).choice(values, (2000, len(values))), axis=1) for seed, values in enumerate((one, other))]
     return tuple(map(float, numpy.percentile(drawn[0] / drawn[1], [2.5, 97.5])))
+
+
+def writes(curve):
+    """Is this not a curve of runs without output, by its name (io_format=null, output=null)?"""
+    return "null" not in re.split(r"[^a-z0-9]+", curve)
 
 
 def overlap(one, other):

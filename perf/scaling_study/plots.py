@@ -124,7 +124,7 @@ class Figures:
             for axes, mode in zip(row, self.modes):
                 for series in self.series:
                     rows = self.select(mode, series, part)
-                    if len(rows) and rows.fraction.max() >= parts.SMALL:
+                    if len(rows) and rows.fraction.max() >= parts.SMALL and (part == "compute" or parts.writes(series[1])):
                         y = self.line(axes, rows, self.styles[series], self.label(series))
                         first = rows.iloc[0]
                         work = rows.cells.fillna(1) / (first.cells if first.cells == first.cells else 1)
