@@ -22,7 +22,7 @@
 #include "io/formats/format.hpp"
 #include "io/layouts/topology.hpp"
 #include "io/options.hpp"
-#include "io/watchdog.hpp"
+#include "io/signals.hpp"
 
 #include <memory>
 #include <string>
@@ -51,6 +51,9 @@ public:
   /// async: names of the files committed since the last call, on rank 0.
   std::vector<std::string> take_committed();
 
+  /// async: the most urgent signal that servers have received, on rank 0.
+  Request request() const;
+
   const Options& options() const { return m_options; }
   /// Of all files so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
@@ -62,10 +65,10 @@ private:
   Options m_options;
   Topology m_machine;
   Statistics m_statistics;
-  Watchdog m_watchdog;
   OpenFormat m_open;
   std::unique_ptr<Client> m_client; ///< async
   std::vector<ServerReport> m_server_reports;
+  std::string m_last_path = "(none)"; ///< opened last
 };
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options);

@@ -2,6 +2,7 @@
 
 #include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/watchdog.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
@@ -72,6 +73,7 @@ void Report::finish(const Timers& timers, const Log& log) {
   std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10.3f", "total", "", "", "", wall);
   log.line(text);
 
+  const io::Watchdog::Scope scope(m_path, "report");
   io::on_rank_0(m_comm, [&] {
     if (!m_path.empty()) write_text_file(m_path, m_json.dump(2) + "\n");
   });
