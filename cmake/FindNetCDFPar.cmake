@@ -1,6 +1,6 @@
 # NetCDF::NetCDFPar: NetCDF-C with parallel NetCDF-4 (netcdf_par.h). Hint: NETCDF_DIR, or a prefix (CMAKE_PREFIX_PATH).
-# What is pointed at comes first, then Debian's and Ubuntu's, which lies beside the serial one in <libdir>/netcdf/mpi with the library
-# named netcdf_mpi, then the system. The library is the one beside the header: two of them differ in what they were built with.
+# Order: the hint; Debian's and Ubuntu's, which lies next to the serial one in <libdir>/netcdf/mpi with the library named netcdf_mpi; the
+# system. The library is taken from the same place as the header: two installations may differ in what they were built with.
 set(netcdf_par_debian "lib/${CMAKE_LIBRARY_ARCHITECTURE}/netcdf/mpi/include")
 find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATHS ENV NETCDF_DIR PATH_SUFFIXES include "${netcdf_par_debian}" NO_DEFAULT_PATH)
 find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATH_SUFFIXES include "${netcdf_par_debian}" NO_SYSTEM_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH)

@@ -1,7 +1,7 @@
 # nunatak_target(<target>): the flags that every target of this project is compiled with.
 # -ffp-contract=off: fused multiply-add would make the last bit of a result depend on the machine, and results are compared bit for
-# bit (docs/performance.md). With it wider registers are safe: CMAKE_CXX_FLAGS=-march=native.
-# -fno-math-errno changes no bits: nobody reads errno.
+# bit (docs/explanation/one-set-of-bits.md). With it wider registers are safe: CMAKE_CXX_FLAGS=-march=native.
+# -fno-math-errno changes no bits: errno is never read.
 add_library(nunatak_flags INTERFACE)
 target_compile_options(nunatak_flags INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Wall;-Wextra;-Wshadow;-ffp-contract=off;-fno-math-errno>

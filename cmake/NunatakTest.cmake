@@ -1,7 +1,7 @@
 # nunatak_test(<name> SOURCES <files> [PROGRAM <target>] [LIBRARIES <targets>] [RANKS <n>...] [LABELS <labels>] [TIMEOUT <s>])
 # One Catch2 executable and one CTest entry per number of ranks. Without RANKS it runs without mpiexec. Tests with the same PROGRAM
 # share an executable (what their files instantiate is compiled once with NUNATAK_UNITY): each runs the test cases of its files.
-# Test cases run in the order of declaration: Catch2's random order would let ranks wait for each other for ever.
+# Test cases run in the order of declaration: Catch2's random order would let ranks wait for each other forever.
 include(NunatakCatch2)
 set(NUNATAK_MPIEXEC_FLAGS "" CACHE STRING "Flags for mpiexec in the tests, before the number of ranks")
 
@@ -59,31 +59,37 @@ function(nunatak_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 300)
   endif()
-  list(GET arg_LABELS 0 room)
+  list(GET arg_LABELS 0 folder)
   set(program test_${name})
   set(options --order decl)
+  set(not_run "~[.]") # hidden test cases
+  if(NUNATAK_SANITIZE)
+    string(APPEND not_run "~[many]") # the same code as others on many more cells or ranks: a minute each, and no other access to memory
+  endif()
   if(arg_PROGRAM)
     set(program ${arg_PROGRAM})
-    list(TRANSFORM arg_SOURCES REPLACE "(.+)\\.cpp" "[#\\1]~[.]" OUTPUT_VARIABLE tags) # Catch2's tag of a file; no hidden ones
+    list(TRANSFORM arg_SOURCES REPLACE "(.+)\\.cpp" "[#\\1]${not_run}" OUTPUT_VARIABLE tags) # Catch2's tag of a file
     list(JOIN tags "," tags)
     list(APPEND options --filenames-as-tags --warn UnmatchedTestSpec "${tags}")
+  else()
+    list(APPEND options "${not_run}")
   endif()
   if(TARGET ${program})
     target_sources(${program} PRIVATE ${arg_SOURCES})
   else()
     add_executable(${program} ${arg_SOURCES})
-    nunatak_target(${program} ${precompiled_for_${room}})
-    if(room MATCHES "${optimised_little}" AND NOT NUNATAK_ON_GPU)
+    nunatak_target(${program} ${precompiled_for_${folder}})
+    if(folder MATCHES "${optimised_little}" AND NOT NUNATAK_ON_GPU)
       target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O1>)
     endif()
-    if(room STREQUAL "io")
+    if(folder STREQUAL "io")
       nunatak_without_kokkos(${program})
     endif()
     target_link_libraries(${program} PRIVATE ${arg_LIBRARIES} Catch2::Catch2)
     target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
   endif()
   # what the asan preset builds and runs: kernels, io and tools on one rank, without the examples of CONTRIBUTING.md
-  if(room MATCHES "^(kernels|io|tools)$" AND NOT name MATCHES "contributing")
+  if(folder MATCHES "^(kernels|io|tools)$" AND NOT name MATCHES "contributing")
     add_dependencies(sanitized_tests ${program})
     set(sanitized sanitized)
   endif()

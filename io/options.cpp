@@ -96,10 +96,6 @@ const std::vector<Knob>& knobs() {
       {"define", &Options::define,
        "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
-      {"access", &Options::access, "access mode of MPI-IO", "collective|independent"},
-      {"classic", &Options::classic,
-       "kind of a classic file: auto is cdf2 (which GDAL reads, too) where it can hold the data",
-       "auto|cdf2|cdf5"},
       {"chunk", &Options::chunk,
        "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64; others are whole)",
        ""},
@@ -118,10 +114,6 @@ const std::vector<Knob>& knobs() {
        "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file "
        "system, where it is known, else 1MiB)",
        "auto"},
-      {"call_cost", &Options::call_cost,
-       "layout auto: bytes that are sent in the time of a call of the file system; less where "
-       "clients write behind",
-       ""},
       {"buffer", &Options::buffer,
        "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), "
        "that a rank gathers or reads at a time for others (serial; -io_read serial, direct; auto: "
@@ -281,8 +273,6 @@ void check_rows(const Options& o) {
          "expected layout native, found " +
              o.layout);
   need(o.deflate > 0 || o.chunk != "auto", storage, "chunk and deflate are those of NetCDF-4");
-  need(o.classic != "auto", classic, "classic is the kind of a classic file");
-  need(o.access == "independent", independent, "access is a choice of MPI-IO");
   need(o.calls == "mpiio", by_runs, "calls: the libraries make their own");
   if (const auto check_format = format_row(o.format).check) check_format(o);
 }

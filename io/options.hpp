@@ -3,8 +3,8 @@
 // `nunatak` and `nunatak-io` offer each Knob as an option -io_<name>, and reports list all of them.
 // An output method is a format (which ranks write, and by which library), a layout (which ranks the
 // values move to first), a transport (synchronous or by servers) and further knobs
-// (docs/output.md). The table in options.cpp defines each knob and is the help. Formats and
-// layouts: registry.hpp.
+// (docs/explanation/output.md). The table in options.cpp defines each knob and is the help. Formats
+// and layouts: registry.hpp.
 #pragma once
 
 #include <algorithm>
@@ -25,15 +25,12 @@ struct Options {
   std::string format = "direct", layout = "default", transport = "sync";
   std::string calls = "posix";
   std::string define = "upfront";
-  std::string access = "collective";
-  std::string classic = "auto";
   std::string chunk = "auto";
   int deflate = 0;
   std::string checksum = "values";
   std::size_t header = 8192;
   std::size_t align = 4;
   std::size_t stripe = 0;
-  std::size_t call_cost = 8 << 10;
   std::size_t buffer = 0; ///< 0: see the three functions below
   std::size_t pool = 64 << 20;
   /// Per node: cb_nodes of MPI-IO, and N of layouts without one; 0: 1 (native netcdf4: 2).

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "io/durable/value_sum.hpp"
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/schema.hpp"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 #include "io/registry.hpp"
 #include "io/watchdog.hpp"
 

@@ -3,10 +3,11 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/error.hpp"
-#include "io/formats/classic.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/layouts/auto.hpp"
-#include "io/layouts/in_layout.hpp"
+#include "io/layouts/remap.hpp"
+#include "io/layouts/split_files.hpp"
+#include "io/layouts/stripe.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -19,15 +20,14 @@ void check_netcdf4(const Options& options);
 
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows = {
-      {"null", "no rank", open_null, independent | late_define | many_writers | subfiles},
+      {"null", "no rank", open_null, late_define | many_writers | subfiles},
       {"serial", "rank 0", open_serial, netcdf | classic | late_define | subfiles},
       {"netcdf4", "all ranks through HDF5", open_netcdf4,
-       netcdf | mpi_io | independent | storage | many_writers | aggregates | subfiles,
-       check_netcdf4},
+       netcdf | mpi_io | storage | many_writers | aggregates | subfiles, check_netcdf4},
       {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
-       netcdf | classic | mpi_io | independent | late_define | many_writers | subfiles},
+       netcdf | classic | mpi_io | late_define | many_writers | subfiles},
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
-       netcdf | classic | mpi_io | independent | many_writers},
+       netcdf | classic | mpi_io | many_writers},
       {"direct", "rank 0 the header, all ranks the values without a library", open_direct,
        netcdf | classic | many_writers | subfiles | by_runs},
   };
@@ -95,9 +95,23 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
-OpenFormat open_native(MPI_Comm comm, const Options& options) {
-  return [=](const std::string& path, const Schema& schema) {
-    return open_anew(comm, path, schema, options);
+/// The format inside a layout that moves values.
+OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
+  const Layout layout = parse_layout(options);
+  const LayoutRow& row = layout_row(layout.name);
+  const int per_node =
+      layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
+  const std::vector<int> ranks = aggregators(topology, per_node);
+  return [=, &row](const std::string& path, const Schema& schema) {
+    const Stripe stripe = stripe_at(comm, path, options);
+    auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open_anew)
+                              : open_anew(comm, path, schema, options);
+    if (row.chooses)
+      return make_auto(comm, schema, options, topology, ranks, std::move(inner), stripe);
+    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
+      return row.boxes(of, v, ranks.size(), stripe.bytes);
+    };
+    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
   };
 }
 
@@ -105,8 +119,6 @@ OpenFormat open_native(MPI_Comm comm, const Options& options) {
 
 std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
                                   const Options& options) {
-  // refuse before there is a file
-  if (has_features(options, classic)) classic_mode(path, schema, options);
   if (has_features(options, netcdf)) on_rank_0(comm, [&] { create_anew(path); });
   return format_row(options.format).open(comm, path, schema, options);
 }
@@ -175,9 +187,10 @@ ReadBy read_by(const std::string& word) {
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {
   check(chosen);
   const Options options = with_hints(chosen, topology);
-  const OpenFormat open = layout_row(options).boxes == nullptr
-                              ? open_native(comm, options)
-                              : open_in_layout(comm, options, topology);
+  OpenFormat open = [=](const std::string& path, const Schema& schema) {
+    return open_anew(comm, path, schema, options);
+  };
+  if (layout_row(options).boxes != nullptr) open = open_in_layout(comm, options, topology);
   if (!uses_mpi_io(options)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
     throw Error("output format " + options.format +

@@ -22,9 +22,8 @@ namespace nunatak::io {
 /// What a format can do: FormatRow::features is a sum of these.
 enum Feature : unsigned {
   netcdf = 1,        ///< writes NetCDF, which a Reader reads
-  classic = 2,       ///< a classic file, of the kind given by Options::classic
+  classic = 2,       ///< a classic file
   mpi_io = 4,        ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
-  independent = 8,   ///< can write without collective calls (access)
   late_define = 16,  ///< takes definitions after values (define interleaved)
   storage = 32,      ///< has chunks and compression
   many_writers = 64, ///< any rank can write: a layout may choose which do

@@ -154,8 +154,8 @@ void Watchdog::end_run(const std::string& error) {
   int is_off = 0;
   MPI_Initialized(&is_on);
   MPI_Finalized(&is_off);
-  if (is_on != 0 && is_off == 0) MPI_Abort(MPI_COMM_WORLD, 1); // also ends output servers
-  std::_Exit(1);
+  if (is_on != 0 && is_off == 0) MPI_Abort(MPI_COMM_WORLD, 2); // also ends output servers
+  std::_Exit(2);
 }
 
 } // namespace nunatak::io

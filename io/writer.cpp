@@ -14,8 +14,9 @@ bool has_servers(const Options& options) { return options.transport != "sync"; }
 
 } // namespace
 
-Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
-    : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)) {
+Writer::Writer(MPI_Comm comm, Options options, const std::string& who, DiskCaller call_disk)
+    : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
+      m_call_disk(std::move(call_disk)) {
   Watchdog::of_process().set(comm, m_options.patience.count, who, has_servers(m_options));
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
@@ -34,7 +35,7 @@ std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema
     return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, sums, *m_client,
                                        m_statistics);
   return std::make_unique<SyncFile>(m_comm, path, schema, file_options, sums, m_open, m_machine,
-                                    m_statistics);
+                                    m_call_disk, m_statistics);
 }
 
 void Writer::finish() {

@@ -1,6 +1,7 @@
 // nunatak: a run, step by step.
 #include "io/agree.hpp"
 #include "io/signals.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
@@ -88,11 +89,12 @@ int main(int argc, char** argv) {
     Options options;
     OptionTable table(
         "nunatak: a mini-app of an ice sheet model (hybrid SSA/SIA step, PICO, parallel output)",
-        "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc\n\n"
-        "-options_file reads options from a file (YAML if its name ends in .yaml or .yml). Options "
-        "that\n"
-        "start with ssa_ and are not in this list go to PETSc: -ssa_ksp_type cg -ssa_pc_type "
-        "gamg.");
+        "mpiexec -n 4 nunatak -init marine -grid_dx 16km -run_years 10 -o result.nc");
+    table.notes({"-options_file reads options from a file (YAML if its name ends in .yaml or "
+                 ".yml). Options "
+                 "that",
+                 "begin with ssa_ and are not in this list go to PETSc: -ssa_ksp_type cg "
+                 "-ssa_pc_type gamg."});
     add_model_options(table, options);
     if (!read_options(session, table, options)) return 0;
     io::remember_signals();

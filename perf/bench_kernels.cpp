@@ -6,7 +6,7 @@
 // Steps as in nunatak-step (kernels/step/hybrid.hpp), each with the checks of the model: values
 // that are not finite or an open mass budget are errors. "fields" is the fingerprint of
 // nunatak-step -sliding_q 0.25 after as many steps, on every machine. The JSON:
-// docs/performance.md.
+// docs/explanation/performance.md.
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"
@@ -331,7 +331,7 @@ int main(int argc, char** argv) {
     table.add(number("grid_dx", a.dx, "m", "width of a cell", 500, 500e3));
     table.add(number("grid_Mz", a.Mz, "", "levels", 2, max_levels));
     table.add(number("seed", a.seed, "", "seed of the continent", 0));
-    table.add(word("stress", a.stress, "ssa+sia|sia", "stress balance"));
+    table.add(choice("stress", a.stress, "ssa+sia|sia", "stress balance"));
     table.add(number("dt_max", a.dt_max, "year", "longest step", 1e-6, 100));
     table.section("Benchmark");
     table.add(number("repeat", a.repeat, "", "steps that count, after a first one that does not", 3,

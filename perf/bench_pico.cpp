@@ -17,7 +17,7 @@
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/model/input.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
@@ -158,8 +158,8 @@ struct VirtualOptions {
     table.add(
         text("virtual_ranks", ranks,
              "numbers of virtual ranks, a list (none: the processes of mpiexec, which are timed)"));
-    table.add(word("distance", pico.solver, distance_solver_names("|"),
-                   "distance solver on virtual ranks"));
+    table.add(choice("distance", pico.solver, distance_solver_names("|"),
+                     "distance solver on virtual ranks"));
     machine.add_to(table);
   }
 };

@@ -310,8 +310,8 @@ int main(int argc, char** argv) {
                       "mpiexec -n 1 bench_ssa -problem J -M 481");
     table.section("Benchmark; of the other options only -i, -init, -seed, -grid_..., -ssa_... and "
                   "those of material and sliding are used");
-    table.add(word("problem", arguments.problem, "J|plug|sheet",
-                   "exact solutions, or an ice sheet by -i or -init"));
+    table.add(choice("problem", arguments.problem, "J|plug|sheet",
+                     "exact solutions, or an ice sheet by -i or -init"));
     table.add(number("M", arguments.M, "", "J and plug: cells along x and y", 9, 5000));
     table.add(number("repeat", arguments.repeat, "", "repetitions that count", 1, 1000));
     add_model_options(table, options);

@@ -1,5 +1,5 @@
 // The bytes that the kernels of a step must move if each reads its inputs once and writes its
-// results once. For bench_kernels; docs/performance.md has the same as a table.
+// results once. For bench_kernels; docs/explanation/performance.md has the same as a table.
 //
 // Maps count 8 bytes per cell (masks 4). Columns count levels in the ice, all levels of icy cells
 // if a kernel also writes above the surface, or all levels of all cells. Not counted:

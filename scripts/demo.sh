@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Set up, build, run the main job and show a result:
 #   scripts/demo.sh              a synthetic continent at 16 km, ten years
-#   scripts/demo.sh input.nc     the given ice sheet (variables thk, topg, ...; see README.md) on its own grid
+#   scripts/demo.sh input.nc     the given ice sheet (variables thk, topg, ...; see docs/reference/variables.md) on its own grid
 # Environment: RANKS (default 2), YEARS (default 10).
 set -euo pipefail
 here=$PWD
@@ -28,6 +28,6 @@ run=(mpiexec -n "$ranks" build/release/miniapp/nunatak "${start[@]}" -run_years 
   -spatial_file "$out/spatial.nc" -timeseries_file "$out/timeseries.nc" -report "$out/report.json")
 say "${run[*]}"
 "${run[@]}"
-build/deps/python/bin/python scripts/plot.py "$out/result.nc" -o "$out/result.png"
+build/deps/python/bin/python scripts/plot.py "$out/result.nc" -r "$out/report.json" -o "$out/result.png"
 say "picture: $out/result.png; fields: $out/result.nc; times: $out/report.json"
 cd "$here"

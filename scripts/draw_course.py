@@ -4,7 +4,6 @@
     scripts/draw_course.py loggp COUNTS.json PICTURE.png     modelled time against ranks, from nunatak-distance -report
     scripts/draw_course.py labels PICTURE.png                the mask of lab 3 on several cuts, labelled with a mistake
     scripts/draw_course.py roofline KERNELS.json PICTURE.png cells per second of the kernels below the roof of the memory, from bench_kernels
-    scripts/draw_course.py scaling RESULTS.json PICTURE.png  strong and weak scaling with efficiency, from the page of perf/study report
 """
 
 import argparse
@@ -146,44 +145,10 @@ def draw_roofline(measured, picture):
     figure.savefig(picture, dpi=110, bbox_inches="tight")
 
 
-def draw_scaling(results, picture):
-    """Above seconds, below efficiency; hollow: nodes that are emulated and share cores, or more ranks than cores."""
-    points = read(results)["points"]
-    modes = [m for m in ("strong", "weak") if any(p["mode"] == m for p in points)]
-    figure, axes = plt.subplots(2, len(modes), figsize=(4.4 * len(modes), 6), sharex=True, sharey="row", squeeze=False)
-    lines = [(part, curve) for part in ("compute", "output") for curve in dict.fromkeys(p["curve"] for p in points)]
-    for column, mode in enumerate(modes):
-        for (part, curve), colour, marker in zip(lines, SAFE, "osD^vP"):
-            mine = [p for p in points if (p["mode"], p["part"], p["curve"]) == (mode, part, curve)]
-            cores = [p["cores"] for p in mine]
-            for row, key in enumerate(("median", "efficiency")):
-                values = [(100 if row else 1) * p[key] for p in mine]
-                axes[row][column].plot(cores, values, color=colour, linestyle="-" if part == "output" else "--", linewidth=1.3)
-                for p, value in zip(mine, values):
-                    axes[row][column].plot(p["cores"], value, marker, color=colour, markersize=6.5, markerfacecolor=colour if p["comparable"] else "white")
-            axes[0][column].plot([], [], marker, color=colour, linestyle="-" if part == "output" else "--", label=f"{part}, {curve.replace('=', ' ')}")
-            first = mine[0]
-            ideal = [first["median"] * (first["cores"] / n if mode == "strong" else 1) for n in cores]
-            axes[0][column].plot(cores, ideal, ":", color=colour, linewidth=0.9)
-        axes[0][column].set(title=f"{mode}: " + ("the same grid" if mode == "strong" else "as many cells per rank"), xscale="log", yscale="log")
-        axes[1][column].axhline(100, color="0.4", linestyle=":", linewidth=0.9)
-        axes[1][column].set(xlabel="ranks", xticks=cores, xticklabels=[str(n) for n in cores])
-        axes[1][column].minorticks_off()
-    axes[0][0].set_ylabel("seconds, slowest rank, median")
-    axes[1][0].set_ylabel("efficiency, %")
-    axes[1][0].set_ylim(0, 105)
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 0.03), ncols=4, frameon=False)
-    figure.text(0.5, 0.005, "dotted: ideal; hollow: not to be compared, ranks share cores", ha="center", fontsize=8)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(picture, dpi=110)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    pictures = parser.add_subparsers(dest="which", required=True, metavar="loggp|labels|roofline|scaling")
-    for name, draw, source in (("loggp", draw_loggp, "COUNTS.json"), ("labels", draw_labels, None), ("roofline", draw_roofline, "KERNELS.json"),
-                               ("scaling", draw_scaling, "RESULTS.json")):
+    pictures = parser.add_subparsers(dest="which", required=True, metavar="loggp|labels|roofline")
+    for name, draw, source in (("loggp", draw_loggp, "COUNTS.json"), ("labels", draw_labels, None), ("roofline", draw_roofline, "KERNELS.json")):
         one = pictures.add_parser(name)
         files = [source, "PICTURE.png"] if source else ["PICTURE.png"]
         for file in files:

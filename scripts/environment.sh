@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Sourced by the other scripts: how MPI programs run on a small machine (a laptop, CI), more ranks than cores included.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1} OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 # ranks may outnumber cores, and then a rank that waits must give its core away: for Open MPI 4, for Open MPI 5; MPICH does not ask

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The kernels on a GPU of NVIDIA, on a machine that has nothing but nvcc, CMake, a C++ compiler and make or Ninja (docs/gpu.md):
+# The kernels on a GPU of NVIDIA, on a machine that has nothing but nvcc, CMake, a C++ compiler and make or Ninja (docs/explanation/performance.md):
 #   scripts/gpu.sh bundle [BUNDLE]    where packages can be downloaded: one archive of the sources of Kokkos, Catch2 and JSON
 #   scripts/gpu.sh compile [BUNDLE]   builds with it; needs no GPU (NUNATAK_CUDA_ARCH, default 9.0, says for which)
 #   scripts/gpu.sh [run] [BUNDLE]     builds for the GPU of this machine and runs: bits, the tests of the kernels, steps on the GPU and

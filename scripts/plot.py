@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Plot a result of nunatak: surface speed, thickness, shelf boxes and melt of one record.
+"""Plot a result of nunatak: surface speed, thickness, shelf boxes and melt of one record, and where the time of the run went.
 
-    scripts/plot.py result.nc [-o result.png] [-t RECORD]
+    scripts/plot.py result.nc [-r report.json] [-o result.png] [-t RECORD]
 
 Maps are colour-blind safe (viridis, cividis, PuOr); black lines are grounding lines, grey lines ice fronts.
 """
 import argparse
+import json
 import sys
 
 import matplotlib
@@ -51,10 +52,41 @@ def panel(axes, x, y, values, mask, title, label, **style):
     return bar
 
 
+COLOURS = {"init": "0.6", "output": "#e69f00", "other": "0.85"}  # of parts; all others are the computation
+COMPUTE = "#0072b2"
+
+
+def parts_of(path):
+    """(name, seconds as the mean of the ranks) of the parts of a run, the longest first; "other" is the rest, and parts below 0.1 %."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            report = json.load(file)
+        parts = {name: t["mean"] for name, t in report["timers"].items() if t.get("depth", 0) == 0}
+        parts = {name: seconds for name, seconds in parts.items() if seconds > 1e-3 * report["wall_seconds"]}
+        parts["other"] = max(0.0, report["wall_seconds"] - sum(parts.values()))
+    except (OSError, ValueError, KeyError, AttributeError) as error:
+        sys.exit(f"plot.py: {path}: expected the JSON report of a run ({type(error).__name__})")
+    return sorted(parts.items(), key=lambda part: -part[1])
+
+
+def draw_parts(axes, parts):
+    names, seconds = zip(*parts)
+    total = sum(seconds)
+    bars = axes.barh(range(len(parts)), seconds, color=[COLOURS.get(name.split(":")[0], COMPUTE) for name in names])
+    axes.bar_label(bars, [f" {s:.2f} s, {100 * s / total:.1f} %" for s in seconds], fontsize=9)
+    axes.set_yticks(range(len(parts)), names)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.45 * max(seconds))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlabel("seconds, mean over ranks\nblue: computation, orange: output")
+    axes.set_title(f"Where the time went: {total:.1f} s", fontsize=11)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", help="result, snapshot or spatial file of nunatak")
     parser.add_argument("-o", "--output", default=None, help="picture to write (default: the file's name with .png)")
+    parser.add_argument("-r", "--report", default=None, help="JSON report of the run: its times are drawn next to the maps")
     parser.add_argument("-t", "--record", type=int, default=-1, help="record along time (default: the last)")
     args = parser.parse_args()
     output = args.output or args.file.rsplit(".", 1)[0] + ".png"
@@ -103,11 +135,14 @@ def main():
 
         columns = min(2, len(panels))
         rows = (len(panels) + 1) // 2
-        figure, axes = plt.subplots(rows, columns, figsize=(6.4 * columns, 5.4 * rows), squeeze=False, layout="constrained")
-        for a in axes.flat[len(panels):]:
-            a.set_visible(False)
+        times = 1 if args.report else 0  # one more column, for the times
+        figure = plt.figure(figsize=(6.4 * (columns + 0.9 * times), 5.4 * rows), layout="constrained")
+        grid = figure.add_gridspec(rows, columns + times, width_ratios=[1] * columns + [0.8] * times)
+        if times:
+            draw_parts(figure.add_subplot(grid[:, columns]), parts_of(args.report))
+        axes = [figure.add_subplot(grid[n // columns, n % columns]) for n in range(len(panels))]
         rows_with_ice, columns_with_ice = (np.flatnonzero(icy.any(axis=n)) for n in (1, 0))
-        for a, (title, label, values, style) in zip(axes.flat, panels):
+        for a, (title, label, values, style) in zip(axes, panels):
             if len(rows_with_ice) > 0:  # the ice, with a margin
                 margin = 0.04 * max(np.ptp(x), np.ptp(y))
                 for set_limits, c, used in ((a.set_xlim, x, columns_with_ice), (a.set_ylim, y, rows_with_ice)):

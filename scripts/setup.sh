@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Install what nunatak needs on Debian 12 or 13 (docs/platforms.md says what was tried): distribution packages (root or sudo), and
-# below build/deps Kokkos and a Python environment. With the word "cluster" also what the emulated cluster needs (docs/cluster.md):
+# Install what nunatak needs on Debian 12 or 13 (docs/reference/platforms.md says what was tried): distribution packages (root or sudo), and
+# below build/deps Kokkos and a Python environment. With the word "cluster" also what the emulated cluster needs (docs/howto/emulated-cluster.md):
 # FUSE 3 and Slurm. With "kernels" only what the course and the preset kernels need, without root, below build/deps: Kokkos, Catch2,
 # nlohmann-json. Idempotent. On a supercomputer use its modules or spack.yaml instead (README.md).
 set -euo pipefail

@@ -4,7 +4,7 @@
     scripts/ssa_stencils.py reference.nc     which ingredient explains which difference from the file's velocities
     scripts/ssa_stencils.py --channel        plug flow between walls at an angle to the grid: error of both
 
-An independent implementation, small rather than fast; docs/ssa-reference.md holds its results, says what they mean, and how such a
+An independent implementation, small rather than fast; docs/notes/ssa-and-pism.md holds its results, says what they mean, and how such a
 file is made. It has thk, topg, tauc, hardav, uvelbase, vvelbase (m/a), with no ice at its edges. Plastic till. Arrays are periodic.
 """
 import argparse

@@ -30,7 +30,7 @@ prepare() { # prepare <preset> [option of cmake --build ...]
   timed "$1: build" build "$@"
 }
 # The tests of the program mostly wait: for mpiexec, for slow disks, for time-outs. The others want cores, and get those that are left (a
-# lower priority), once the program is built. The course compiles its own programs, a few at a time: beside the presets.
+# lower priority), once the program is built. The course compiles its own programs, a few at a time, while the presets are built.
 course() {
   renice -n 5 $BASHPID >/dev/null
   configure kernels
@@ -51,12 +51,12 @@ timed "setup" scripts/setup.sh cluster
 prepare ci
 status=0
 course "$@" >build/course.log 2>&1 &
-beside=$!
+jobs=$!
 presets "$@" >build/presets.log 2>&1 &
-beside="$beside $!"
+jobs="$jobs $!"
 run_tests ci ci $((3 * cores)) --no-tests=error "$@" || status=1
 say "the presets asan and kernels, and the course:"
-for job in $beside; do wait "$job" || status=1; done
+for job in $jobs; do wait "$job" || status=1; done
 cat build/presets.log build/course.log
 times >"$steps.times" # of this script, and of what it has waited for
 used=$(awk -F '[ms ]+' 'NR == 2 {printf "%.0f", 60 * ($1 + $3) + $2 + $4}' "$steps.times")

@@ -3,7 +3,7 @@
 #   scripts/verify.sh            all of them
 #   scripts/verify.sh ssa        those with "ssa" in their name
 # Environment: RANKS (default 1; up to 4). BUILD: a build folder that is configured already, in place of build/release.
-# What the tables mean: docs/verification.md. The exit status is not 0 if an error exceeds its bound.
+# What the tables mean: docs/explanation/verification.md. The exit status is not 0 if an error exceeds its bound.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=${BUILD:-build/release}

@@ -1,6 +1,5 @@
 #include "io/async/serve.hpp"
 
-#include "io/async/on_disk.hpp"
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
@@ -78,7 +77,6 @@ Server::Server(Servers& servers, int group)
 int Server::run() {
   remember_signals();
   keep_memory();
-  const Meanwhile meanwhile([this] { return take_ahead(); });
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
   while (!m_status) {
     forward_signal();
@@ -190,7 +188,10 @@ void Server::make_writer(Unpacker& from) {
     set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
   writing.writer = std::make_unique<Writer>(
       m_servers.comm(), server_options(writing.options),
-      "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
+      "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")",
+      [this](std::size_t bytes, const std::function<void()>& call) {
+        call_in_thread(bytes, call, [this] { return take_ahead(); });
+      });
 }
 
 void Server::open(OpenFile& opened) {

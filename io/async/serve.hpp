@@ -9,8 +9,8 @@
 // A batch is what is put into a file until its record ends or -io_buffer bytes have come to a
 // server. Its values are put together in memory, in runs as long as the file has them, and written
 // when it ends. Meanwhile the next one is taken: a thread makes the calls that wait for a disk
-// (on_disk.hpp). What belongs to later batches stays with the clients. After an error everything is
-// taken and dropped, so that no client waits.
+// (call_in_thread()). What belongs to later batches stays with the clients. After an error
+// everything is taken and dropped, so that no client waits.
 #pragma once
 
 #include "io/async/inbox.hpp"
@@ -38,6 +38,11 @@ bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::s
 
 /// The options of the Writer of the servers: values already lie where the layout wants them.
 Options server_options(Options options);
+
+/// Make a call that waits for a disk in a thread, and take() until it is done; below 1 MiB a thread
+/// costs more than it hides. Throws the errors of the call. take() returns false if it did nothing.
+void call_in_thread(std::size_t bytes, const std::function<void()>& call,
+                    const std::function<bool()>& take);
 
 class Server {
 public:

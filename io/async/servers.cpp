@@ -192,7 +192,7 @@ void Servers::stop(int status) {
     if (MPI_Wtime() - begin < longest) continue;
     std::fprintf(stderr, "error: output servers have not ended %g s after they were asked to\n",
                  longest);
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Abort(MPI_COMM_WORLD, 2);
   }
   wait_for_sent();
 }

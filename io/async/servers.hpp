@@ -8,13 +8,14 @@
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
 // "async:S+T": S servers for files that are written once, T others for those that grow. Protocol:
-// docs/async.md. Neighbours: client.hpp, serve.hpp (what servers do), ring.hpp (bounded memory).
+// docs/explanation/output.md. Neighbours: client.hpp, serve.hpp (what servers do), ring.hpp
+// (bounded memory).
 #pragma once
 
 #include "io/async/wire.hpp"
 #include "io/file.hpp"
-#include "io/layouts/topology.hpp"
 #include "io/signals.hpp"
+#include "io/topology.hpp"
 
 #include <mpi.h>
 

@@ -1,6 +1,10 @@
 // What a server takes from the ranks that compute, in any order, and at any time. See serve.hpp.
 #include "io/async/serve.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <future>
+
 namespace nunatak::io {
 
 bool Server::take() {
@@ -34,6 +38,19 @@ bool Server::take_ahead() {
     }
   }
   return has_taken;
+}
+
+void call_in_thread(std::size_t bytes, const std::function<void()>& call,
+                    const std::function<bool()>& take) {
+  using Microseconds = std::chrono::microseconds;
+  constexpr std::size_t smallest = 1 << 20;
+  if (bytes < smallest) return call();
+  // the destructor waits for the call if take() throws
+  std::future<void> done = std::async(std::launch::async, call);
+  constexpr Microseconds shortest(20), longest(2000);
+  for (Microseconds nap = shortest; done.wait_for(nap) != std::future_status::ready;)
+    nap = take() ? shortest : std::min(2 * nap, longest);
+  done.get();
 }
 
 /// Of a variable.

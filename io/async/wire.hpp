@@ -1,7 +1,7 @@
 // Serialisation of the messages to the servers: numbers, texts, lists, a schema.
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/schema.hpp"
 
 #include <cstddef>

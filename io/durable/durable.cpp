@@ -1,6 +1,5 @@
 #include "io/durable/durable.hpp"
 
-#include "io/async/on_disk.hpp"
 #include "io/error.hpp"
 
 #include <cstdio>
@@ -57,11 +56,11 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
   }
 }
 
-void fsync_path(const std::string& path) {
+void fsync_path(const std::string& path, const DiskCaller& call_disk) {
   const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
   struct stat now {};
   if (::fstat(fd, &now) != 0) fail(path, "fsync");
-  on_disk(static_cast<std::size_t>(now.st_size), [&] {
+  call_disk(static_cast<std::size_t>(now.st_size), [&] {
     if (retried([&] { return ::fsync(fd); }) != 0) fail(path, "fsync");
   });
 }

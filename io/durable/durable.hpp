@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace nunatak::io {
@@ -41,7 +42,12 @@ void create_anew(const std::string& path);
 /// Write all bytes to a descriptor of the file `path`.
 void write_all(int fd, const std::string& path, const char* data, std::size_t size);
 
-void fsync_path(const std::string& path);
+/// Makes a call that waits for a disk and makes no MPI call; `bytes`: written or flushed by it. An
+/// output server makes it in a thread and takes values meanwhile (async/serve.hpp).
+using DiskCaller = std::function<void(std::size_t bytes, const std::function<void()>& call)>;
+inline void call_at_once(std::size_t /*bytes*/, const std::function<void()>& call) { call(); }
+
+void fsync_path(const std::string& path, const DiskCaller& call_disk = call_at_once);
 /// Flush the folder of a file, which makes its name durable.
 void fsync_folder_of(const std::string& path);
 /// Start writeback of a file without waiting.

@@ -10,13 +10,14 @@ namespace nunatak::io {
 
 SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options,
                    bool makes_sums, const OpenFormat& open, const Topology& machine,
-                   Statistics& total)
+                   DiskCaller call_disk, Statistics& total)
     : File(comm, std::move(path), std::move(schema), options, makes_sums, total),
-      m_written(this->path() + ".tmp"), m_machine(machine) {
+      m_written(this->path() + ".tmp"), m_machine(machine), m_call_disk(std::move(call_disk)) {
   together(Phase::open, [&] {
     if (rank() == 0) take_name();
   });
   together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
+  m_format->use_disk_caller(m_call_disk);
   if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
   together(Phase::define, [&] { m_format->define(); });
   if (options.continues && options.kept_records > 0 && options.commit_every > 0 &&
@@ -88,7 +89,7 @@ void SyncFile::keep_records() {
     }
     append_to_manifest(manifest_of(path()), line_of(line));
     m_format->count_records();
-    fsync_path(path());
+    fsync_path(path(), m_call_disk);
   });
   m_kept_size.reset();
   flush();
@@ -233,14 +234,15 @@ void SyncFile::commit(std::int64_t step, bool grows) {
   together(Phase::fsync, [&] {
     for (const OutputFile& file : files) {
       const bool is_shared = file.owner == OutputFile::shared && m_machine.is_first(rank());
-      if (file.owner == rank() || is_shared) fsync_path(with_suffix(m_written, file.suffix));
+      if (file.owner == rank() || is_shared)
+        fsync_path(with_suffix(m_written, file.suffix), m_call_disk);
     }
   });
   together(Phase::fsync, [&] {
     if (rank() != 0) return;
     if (has_its_name()) {
       m_format->count_records();
-      fsync_path(path());
+      fsync_path(path(), m_call_disk);
       return append_to_manifest(manifest, lines);
     }
     append_to_manifest(manifest, lines);

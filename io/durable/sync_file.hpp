@@ -14,11 +14,12 @@
 // Subfiles are ordinary files: each has its own line, and rank 0 renames each.
 #pragma once
 
+#include "io/durable/durable.hpp"
 #include "io/durable/lock.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 
 #include <memory>
 #include <optional>
@@ -30,7 +31,8 @@ public:
   /// Collective. Creates path.tmp with `open` and writes its header. `machine` (physical nodes)
   /// must outlive the file.
   SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-           const OpenFormat& open, const Topology& machine, Statistics& total);
+           const OpenFormat& open, const Topology& machine, DiskCaller call_disk,
+           Statistics& total);
   ~SyncFile() override;
 
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
@@ -71,6 +73,7 @@ private:
   std::uint64_t m_reserved = 0; ///< bytes of this rank's file that are allocated
   std::int64_t m_unwritten = 0; ///< bytes put since writeback was last started
   const Topology& m_machine;
+  DiskCaller m_call_disk;
 };
 
 } // namespace nunatak::io

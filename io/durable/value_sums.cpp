@@ -3,8 +3,8 @@
 #include "io/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/layouts/topology.hpp"
 #include "io/read/source.hpp"
+#include "io/topology.hpp"
 #include "io/watchdog.hpp"
 
 #include <algorithm>

@@ -55,26 +55,18 @@ void define(int ncid, const std::string& path, const Schema& schema, const Optio
 
 } // namespace
 
-std::string classic_kind(const Schema& schema, const Options& options) {
+std::string classic_kind(const Schema& schema) {
   const std::string reason = beyond_cdf2(schema);
-  if (reason.empty()) return options.classic == "cdf5" ? "CDF-5" : "CDF-2";
-  return "CDF-5, which GDAL does not read; " + reason;
+  return reason.empty() ? "CDF-2" : "CDF-5, which GDAL does not read; " + reason;
 }
 
-int classic_mode(const std::string& path, const Schema& schema, const Options& options) {
-  if (options.classic == "cdf5") return NC_64BIT_DATA;
-  const std::string reason = beyond_cdf2(schema);
-  if (reason.empty()) return NC_64BIT_OFFSET;
-  if (options.classic == "cdf2")
-    throw Error("file '" + path + "': " + reason +
-                ": take classic auto or cdf5, or format netcdf4");
-  return NC_64BIT_DATA;
+int classic_mode(const Schema& schema) {
+  return beyond_cdf2(schema).empty() ? NC_64BIT_OFFSET : NC_64BIT_DATA;
 }
 
 void create_classic(const std::string& path, const Schema& schema, const Options& options) {
   int ncid = -1;
-  const int mode = classic_mode(path, schema, options);
-  check_status<NetcdfC>(nc_create(path.c_str(), NC_CLOBBER | mode, &ncid), path,
+  check_status<NetcdfC>(nc_create(path.c_str(), NC_CLOBBER | classic_mode(schema), &ncid), path,
                         "expected to create it");
   try {
     define(ncid, path, schema, options);

@@ -14,12 +14,11 @@
 
 namespace nunatak::io {
 
-/// The kind in Options::classic (auto: CDF-2 if it can hold the schema) as a mode of nc_create.
-/// Error, naming what does not fit, if CDF-2 is required and cannot hold the schema.
-int classic_mode(const std::string& path, const Schema& schema, const Options& options);
+/// CDF-2 if it can hold the schema, else CDF-5, as a mode of nc_create.
+int classic_mode(const Schema& schema);
 
 /// The same for the log: "CDF-2", or "CDF-5" and why.
-std::string classic_kind(const Schema& schema, const Options& options);
+std::string classic_kind(const Schema& schema);
 
 /// Create the file `path` with all definitions of the schema, using NetCDF-C. Local.
 void create_classic(const std::string& path, const Schema& schema, const Options& options);

@@ -15,7 +15,6 @@
 // measure the overhead of MPI-IO. The header changes only in the number of records, so the file
 // grows in place.
 #include "io/agree.hpp"
-#include "io/async/on_disk.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
@@ -127,6 +126,8 @@ class Direct final : public Format {
 public:
   Direct(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {}
+
+  void use_disk_caller(const DiskCaller& call_disk) override { m_call_disk = call_disk; }
 
   void define() override {
     // of the variables, of the records, the end of the others
@@ -283,7 +284,7 @@ private:
     if (m_options.calls == "mpiio") { // calls of MPI
       write_all_runs();
     } else {
-      on_disk(m_used, write_all_runs);
+      m_call_disk(m_used, write_all_runs);
     }
     m_pending.clear();
     m_used = 0;
@@ -369,6 +370,7 @@ private:
   std::size_t m_count_bytes = 0;  ///< of the number of records, on rank 0
   std::string m_header;           ///< as it was defined, on rank 0
   bool m_has_new_history = false; ///< not yet written to the reopened file; on rank 0
+  DiskCaller m_call_disk = call_at_once;
   KeptError m_error;
   Work m_work;
 };

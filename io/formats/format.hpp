@@ -9,11 +9,12 @@
 // throw on some ranks only after its own collective calls: the File then makes all ranks throw.
 #pragma once
 
+#include "io/durable/durable.hpp"
 #include "io/durable/value_sums.hpp"
-#include "io/layouts/topology.hpp"
 #include "io/options.hpp"
 #include "io/pack.hpp"
 #include "io/schema.hpp"
+#include "io/topology.hpp"
 
 #include <mpi.h>
 
@@ -63,6 +64,8 @@ class Format {
 public:
   virtual ~Format() = default;
 
+  /// Makes calls that wait for a disk through `call_disk` from now on, if the format can.
+  virtual void use_disk_caller(const DiskCaller& /*call_disk*/) {}
   /// Bytes that define() will allocate in the file, the same on all ranks; 0: unknown. Local.
   virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.

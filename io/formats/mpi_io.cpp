@@ -102,8 +102,6 @@ std::string mpi_io_name() {
   return name;
 }
 
-bool hints_survive_reopening() { return !drops_hints() || mpi_io_name() != "ROMIO"; }
-
 MPI_Info make_info(const Hints& hints) {
   const bool by_file = drops_hints() && mpi_io_name() == "ROMIO" && !leave_for_romio(hints).empty();
   MPI_Info info = MPI_INFO_NULL;

@@ -31,9 +31,6 @@ void prefer_romio();
 /// "ROMIO" or "OMPIO". Call after MPI_Init.
 std::string mpi_io_name();
 
-/// False if a library that reopens a file with the hints reported by MPI loses them.
-bool hints_survive_reopening();
-
 /// Hints as an MPI_Info, to be freed, for the next file to be opened.
 MPI_Info make_info(const std::map<std::string, std::string>& hints);
 

@@ -2,8 +2,6 @@
 // one collective write (ranks without values have a count of 0): HDF5 has no queue, and unlike
 // PnetCDF cannot merge the variables of a record.
 //
-// Access `independent`: each rank writes by itself. A record variable must still grow collectively,
-// so the first put of a new record begins with a collective write of each rank's first value.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/chunks.hpp"
@@ -16,7 +14,6 @@
 #include <netcdf.h>
 #include <netcdf_par.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -64,7 +61,7 @@ private:
     const std::unique_ptr<Attribute> file(static_cast<Attribute*>(attribute));
     if (file->is_open) {
       MPI_Barrier(file->comm); // rank 0 has printed its error
-      if (!file->can_be_closed || nc_sync(file->ncid) != NC_NOERR) MPI_Abort(MPI_COMM_WORLD, 1);
+      if (!file->can_be_closed || nc_sync(file->ncid) != NC_NOERR) MPI_Abort(MPI_COMM_WORLD, 2);
       nc_close(file->ncid);
     }
     MPI_Comm_free(&file->comm);
@@ -93,7 +90,6 @@ public:
   // No close in the destructor: it is collective, and after an exception of one rank would hang.
 
   void define() override {
-    m_records.assign(m_schema.variables.size(), 0);
     int old_fill = 0; // of the whole file: nc_def_var_fill would drop the attribute _FillValue
     check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
     Definition<NetcdfC> definition(m_ncid, m_path, m_schema);
@@ -106,15 +102,17 @@ public:
     const int status = nc_enddef(m_ncid);
     if (status != NC_NOERR) m_file.cannot_be_closed();
     check(status, "header");
-    for (std::size_t v = 0; v < m_schema.variables.size(); ++v)
-      set_access(v, m_options.access == "collective");
+    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
+      // a scalar has no count that could be 0: only its rank calls
+      const bool is_scalar = m_schema.variables[v].dimensions.empty();
+      check(nc_var_par_access(m_ncid, m_ids[v], is_scalar ? NC_INDEPENDENT : NC_COLLECTIVE),
+            "access");
+    }
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    grow(v, slab);
     const std::size_t n_parts = m_quota.begin(v, slab);
-    for (std::size_t part = 0; part < n_parts; ++part)
-      write(v, part_of(slab, part, n_parts), m_options.access == "collective");
+    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts));
   }
 
   void wait() override { m_error.rethrow(); }
@@ -155,32 +153,10 @@ private:
       check(nc_def_var_deflate(m_ncid, m_ids[v], 1, 1, m_options.deflate), what + ": compression");
   }
 
-  /// A scalar has no count that could be 0: only its rank calls, also in collective access.
-  void set_access(std::size_t v, bool collective) {
-    const bool is_scalar = m_schema.variables[v].dimensions.empty();
-    check(nc_var_par_access(m_ncid, m_ids[v],
-                            collective && !is_scalar ? NC_COLLECTIVE : NC_INDEPENDENT),
-          "access");
-  }
-
-  void grow(std::size_t v, const Hyperslab& slab) {
-    if (m_options.access == "collective" || !m_schema.has_records(m_schema.variables[v])) return;
-    std::int64_t records = slab.elements() == 0 ? 0 : static_cast<std::int64_t>(slab.start[0]) + 1;
-    MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_INT64_T, MPI_MAX, m_comm);
-    if (records <= m_records[v]) return;
-    m_records[v] = records;
-    Hyperslab first = slab;
-    std::fill(first.count.begin(), first.count.end(), 1);
-    first.sum = nullptr; // it is written again
-    set_access(v, true);
-    write(v, first, true);
-    set_access(v, false);
-  }
-
-  void write(std::size_t v, const Hyperslab& slab, bool collective) {
+  void write(std::size_t v, const Hyperslab& slab) {
     const Variable& variable = m_schema.variables[v];
     const std::size_t rank = variable.dimensions.size(), elements = slab.elements();
-    if (elements == 0 && (rank == 0 || !collective)) return;
+    if (elements == 0 && rank == 0) return;
     std::vector<std::size_t> start(rank, 0), count(rank, 0);
     if (elements > 0) {
       start = slab.start;
@@ -207,8 +183,6 @@ private:
   int m_ncid = -1;
   OpenFile m_file;
   std::vector<int> m_ids;
-  /// By variable, the same on all ranks; for independent access.
-  std::vector<std::int64_t> m_records;
   Quota m_quota;
   Buffer m_buffer;
   KeptError m_error;
@@ -221,10 +195,6 @@ void check_netcdf4(const Options& options) {
   if (options.deflate > 9)
     throw Error("output: deflate: expected a level of 0 to 9, found " +
                 std::to_string(options.deflate));
-  if (options.deflate > 0 && options.access == "independent") {
-    throw Error("output: deflate: HDF5 compresses in collective writes only: expected access "
-                "collective, found independent");
-  }
 }
 
 std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema,

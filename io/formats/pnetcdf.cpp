@@ -5,10 +5,6 @@
 // put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara); wait() is one
 // collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks (quota.hpp).
 //
-// Access `independent`: each rank opens the file again, with the hints that MPI reports. Open MPI 5
-// loses them, and ROMIO sieves: it reads and writes what lies between runs. With
-// romio_ds_write=disable put() writes run by run instead.
-//
 // With `define interleaved` a variable is defined just before its first values: the file re-enters
 // define mode, and values move if the header outgrows its space (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer:
@@ -59,8 +55,8 @@ public:
         m_quota(comm, schema, options.copy_bytes()), m_is_hybrid(is_hybrid) {
     if (is_hybrid) return;
     MPI_Info info = make_info(options.hints);
-    const int status = ncmpi_create(
-        comm, path.c_str(), NC_CLOBBER | classic_mode(path, schema, options), info, &m_ncid);
+    const int status =
+        ncmpi_create(comm, path.c_str(), NC_CLOBBER | classic_mode(schema), info, &m_ncid);
     MPI_Info_free(&info);
     check(status, "expected to create it");
   }
@@ -73,10 +69,6 @@ public:
     check(ncmpi_inq_file_info(m_ncid, &info), "hints");
     m_hints = used_hints(m_options.hints, info);
     MPI_Info_free(&info);
-    const auto sieving = m_hints.find("romio_ds_write");
-    m_by_run =
-        sieving != m_hints.end() && sieving->second == "disable" && !hints_survive_reopening();
-    end_collective();
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
@@ -95,12 +87,7 @@ public:
   }
 
   /// Writes the number of records; values are with the system as soon as they are written.
-  void flush() override {
-    begin_collective();
-    const int status = ncmpi_sync_numrecs(m_ncid);
-    end_collective();
-    check(status, "flush");
-  }
+  void flush() override { check(ncmpi_sync_numrecs(m_ncid), "flush"); }
 
   void close() override {
     for (std::size_t v = 0; v < m_ids.size(); ++v) {
@@ -118,8 +105,6 @@ public:
   std::map<std::string, std::string> hints() const override { return m_hints; }
 
 private:
-  using Index = std::vector<MPI_Offset>;
-
   void check(int status, const std::string& what) const {
     check_status<PnetcdfC>(status, m_path, what);
   }
@@ -151,33 +136,20 @@ private:
 
   void define_late(std::size_t v) {
     if (m_quota.waiting() > 0) write_pending();
-    begin_collective();
     check(ncmpi_redef(m_ncid), "expected to define more");
     m_ids[v] = m_definition->variable(v);
     // the first variable fixes the end of the header
     const int status = end_define(m_n_late == 0 ? m_options.header : 0);
     agree(m_comm, [&] { check(status, "header"); }); // one rank writes it
-    end_collective();
     m_n_late += 1;
     on_rank_0(m_comm, [&] { m_work.moved_bytes += m_moved.count(m_path, true); });
-  }
-
-  /// To the collective data mode, which some functions require, and back.
-  void begin_collective() {
-    if (m_options.access == "independent") check(ncmpi_end_indep_data(m_ncid), "collective access");
-  }
-  void end_collective() {
-    if (m_options.access == "independent")
-      check(ncmpi_begin_indep_data(m_ncid), "independent access");
   }
 
   void write_pending() {
     std::vector<int> statuses(m_requests.size(), NC_NOERR);
     const int n = static_cast<int>(m_requests.size());
     errno = 0;
-    const int status = m_options.access == "independent"
-                           ? ncmpi_wait(m_ncid, n, m_requests.data(), statuses.data())
-                           : ncmpi_wait_all(m_ncid, n, m_requests.data(), statuses.data());
+    const int status = ncmpi_wait_all(m_ncid, n, m_requests.data(), statuses.data());
     const std::string cause = cause_of_failed_write(errno, m_path, m_quota.waiting());
     for (std::size_t r = 0; r < statuses.size(); ++r)
       keep(statuses[r], m_schema.variables[m_names[r]].name, cause);
@@ -195,10 +167,8 @@ private:
     const Variable& variable = m_schema.variables[v];
     if (slab.elements() == 0) return;
     const std::byte* const data = m_copies.keep(slab, variable.type);
-    const Index start(slab.start.begin(), slab.start.end()),
+    const std::vector<MPI_Offset> start(slab.start.begin(), slab.start.end()),
         count(slab.count.begin(), slab.count.end());
-    if (m_options.access == "independent" && m_by_run)
-      return write_runs(variable, m_ids[v], slab, data, start, count);
     int request = NC_REQ_NULL;
     keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data,
                          static_cast<MPI_Offset>(slab.elements()), mpi_type_of(variable.type),
@@ -206,29 +176,6 @@ private:
          variable.name);
     m_requests.push_back(request);
     m_names.push_back(v);
-  }
-
-  /// One call for each contiguous run of the file. `data`: packed.
-  void write_runs(const Variable& variable, int id, const Hyperslab& slab, const std::byte* data,
-                  Index start, Index count) {
-    std::size_t cut = count.empty() ? 0 : count.size() - 1,
-                elements = count.empty() ? 1 : slab.count.back();
-    while (cut > 0 && slab.count[cut] ==
-                          m_schema.dimensions[m_schema.dimension(variable.dimensions[cut])].length)
-      elements *= slab.count[--cut]; // the dimensions before `cut` separate runs
-    for (std::size_t n = 0; n < slab.elements() / elements;
-         ++n, data += elements * bytes_of(variable.type)) {
-      for (std::size_t d = cut, rest = n; d-- > 0; rest /= slab.count[d]) {
-        start[d] = static_cast<MPI_Offset>(slab.start[d] + rest % slab.count[d]);
-        count[d] = 1;
-      }
-      errno = 0;
-      const auto size = static_cast<MPI_Offset>(elements);
-      const int status = ncmpi_put_vara(m_ncid, id, start.data(), count.data(), data, size,
-                                        mpi_type_of(variable.type));
-      if (status != NC_NOERR)
-        keep(status, variable.name, cause_of_failed_write(errno, m_path, m_quota.waiting()));
-    }
   }
 
   void keep(int status, const std::string& variable, const std::string& cause = "") {
@@ -253,7 +200,6 @@ private:
   std::vector<std::size_t> m_names; ///< the variable of each request
   Copies m_copies;
   std::map<std::string, std::string> m_hints;
-  bool m_by_run = false; ///< independent access
   KeptError m_error;
   Work m_work;
 };

@@ -1,6 +1,6 @@
 #include "io/formats/runs.hpp"
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 
 namespace nunatak::io {
 

@@ -6,7 +6,6 @@
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
 namespace nunatak::io {
@@ -14,6 +13,8 @@ namespace nunatak::io {
 namespace {
 
 constexpr std::size_t page = 4096;
+/// A call of the file system takes as long as sending this many bytes.
+constexpr double call_cost = 8 << 10;
 constexpr std::size_t runs_each = 8; ///< per aggregator and record
 
 /// The elements first <= n < last of a box in row-major order, as boxes.
@@ -39,135 +40,86 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// Cost of a record of a variable. Native: calls. Moved: bytes sent, and calls for all bytes.
-struct Counts {
-  std::int64_t native_calls = 0, sent = 0, bytes = 0;
-};
-constexpr int n_counts = sizeof(Counts) / sizeof(std::int64_t);
+/// Where the variables of a file begin, and how its first record is dealt. `file`: nullptr, or a
+/// defined file; offsets that it does not report are those of packed_layout().
+struct DealtFile {
+  std::vector<std::uint64_t> begin;
+  Deal deal;
 
-/// Wraps a Remap; values that stay go to the inner format of the Remap.
+  DealtFile(const Schema& schema, std::size_t aggregators, std::size_t stripe, const Format* file)
+      : begin(packed_layout(schema).begin) {
+    std::uint64_t end = 0;
+    for (std::size_t v = 0; v < begin.size(); ++v) {
+      if (file != nullptr) begin[v] = file->first_byte(v).value_or(begin[v]);
+      end = std::max(end, begin[v] + schema.bytes(schema.variables[v]));
+    }
+    deal = deal_of(end, aggregators, stripe);
+  }
+};
+
+/// Puts values that move into a Remap, and the others into its inner format.
 class Auto final : public FormatAround {
 public:
-  Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-       const std::vector<int>& aggregators, std::unique_ptr<Format> inner, const Stripe& stripe)
-      : Auto(comm, schema, options, topology, aggregators, *inner.get(), std::move(inner), stripe) {
-  }
+  Auto(MPI_Comm comm, const Schema& schema, const std::vector<int>& aggregators,
+       const Stripe& stripe, Format& native, std::unique_ptr<Format> remap)
+      : FormatAround(std::move(remap)), m_comm(comm), m_schema(schema), m_aggregators(aggregators),
+        m_stripe(stripe), m_native(native), m_moves(schema.variables.size()) {}
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    (moves(v, slab) ? *m_inner : m_native).put(v, slab);
+    if (!m_moves[v]) m_moves[v] = choose(v, slab);
+    (*m_moves[v] ? *m_inner : m_native).put(v, slab);
   }
 
   /// Adds the choice as "layout".
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = FormatAround::hints();
-    hints["layout"] =
-        m_stay.text("stay", run()) + "; " + m_go.text("move", run()) + "; " + m_stripe.text();
+    const auto n = [](std::int64_t number) { return std::to_string(number); };
+    hints["layout"] = n(m_stay.variables) + " variable(s) stay: " + n(m_stay.calls) + " calls; " +
+                      n(m_move.variables) + " variable(s) move: " + n(m_move.sent) +
+                      " bytes sent instead of " + n(m_move.calls) + " calls; " + m_stripe.text();
     return hints;
   }
 
 private:
-  Auto(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-       const std::vector<int>& aggregators, Format& native, std::unique_ptr<Format>&& inner,
-       const Stripe& stripe)
-      : FormatAround(make_remap(
-            comm, schema, options, topology, aggregators,
-            [this](const Schema&, std::size_t v) { return boxes_of(v); }, std::move(inner))),
-        m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
-        m_call(static_cast<double>(options.call_cost)), m_native(native),
-        m_choices(schema.variables.size()) {}
+  /// Whether a variable moves, from what all ranks have of it: one small reduction.
+  bool choose(std::size_t v, const Hyperslab& slab) {
+    const DealtFile file(m_schema, m_aggregators.size(), m_stripe.bytes, &m_native);
+    const Variable& variable = m_schema.variables[v];
+    const auto size = static_cast<std::int64_t>(bytes_of(variable.type));
+    std::int64_t counts[3] = {0, 0, 0}; // native calls; bytes; bytes sent if the values move
+    auto& [calls, bytes, sent] = counts;
+    if (slab.elements() > 0) {
+      const Box mine = slab.box(m_schema.has_records(variable));
+      calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
+      bytes = sent = static_cast<std::int64_t>(mine.elements()) * size;
+      const auto own = std::find(m_aggregators.begin(), m_aggregators.end(), rank_in(m_comm));
+      if (own != m_aggregators.end()) {
+        const Boxes boxes = run_boxes(m_schema, v, file.deal, file.begin[v]);
+        for (const Box& box : boxes[static_cast<std::size_t>(own - m_aggregators.begin())])
+          sent -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
+      }
+    }
+    MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
+    const double native = static_cast<double>(calls) * call_cost,
+                 moved_calls = static_cast<double>(bytes) / static_cast<double>(file.deal.usual);
+    const bool moves = calls > 1 && static_cast<double>(sent) + moved_calls * call_cost < native;
+    Totals& totals = moves ? m_move : m_stay;
+    totals.variables += 1;
+    totals.calls += calls;
+    totals.sent += sent;
+    return moves;
+  }
 
-  /// Totals of the variables that stay, or of those that move.
-  struct Chosen {
-    std::int64_t variables = 0;
-    Counts counts;
-    void add(const Counts& more) {
-      variables += 1;
-      counts.native_calls += more.native_calls;
-      counts.sent += more.sent;
-      counts.bytes += more.bytes;
-    }
-    std::string text(const std::string& verb, std::size_t run) const {
-      if (variables == 0) return "no variable " + verb + "s";
-      const auto n = [](std::int64_t number) { return std::to_string(number); };
-      return n(variables) + " variable(s) " + verb + ": " + n(counts.native_calls) +
-             " calls and no byte sent, or " +
-             n((counts.bytes + static_cast<std::int64_t>(run) - 1) /
-               static_cast<std::int64_t>(run)) +
-             " calls and " + n(counts.sent) + " bytes sent";
-    }
+  struct Totals {
+    std::int64_t variables = 0, calls = 0, sent = 0;
   };
-
-  /// Where the format does not report the offset of a variable: as in packed_layout().
-  std::uint64_t begin_of(std::size_t v) const {
-    return m_native.first_byte(v).value_or(m_begin[v]);
-  }
-
-  /// The boxes of variable v, once the format has defined the file.
-  Boxes boxes_of(std::size_t v) {
-    if (!m_deal) {
-      std::uint64_t end = 0;
-      for (std::size_t w = 0; w < m_schema.variables.size(); ++w)
-        end = std::max(end, begin_of(w) + m_schema.bytes(m_schema.variables[w]));
-      m_deal = deal_of(end, m_aggregators.size(), m_stripe.bytes);
-    }
-    return run_boxes(m_schema, v, *m_deal, begin_of(v));
-  }
-  std::size_t run() const { return m_deal ? m_deal->usual : 1; }
-
-  /// Cost on this rank.
-  Counts count(std::size_t v, const Hyperslab& slab) {
-    Counts counts;
-    if (slab.elements() == 0) return counts;
-    const Box mine = slab.box(m_schema.has_records(m_schema.variables[v]));
-    counts.native_calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
-    const auto size = static_cast<std::int64_t>(bytes_of(m_schema.variables[v].type));
-    counts.bytes = counts.sent = static_cast<std::int64_t>(mine.elements()) * size;
-    const auto own = std::find(m_aggregators.begin(), m_aggregators.end(), m_rank);
-    if (own == m_aggregators.end()) return counts;
-    const Boxes boxes = boxes_of(v);
-    for (const Box& box : boxes[static_cast<std::size_t>(own - m_aggregators.begin())])
-      counts.sent -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
-    return counts;
-  }
-
-  struct Choice {
-    Counts counts;
-    bool moves = false;
-  };
-
-  /// Whether the values of this variable move. Decided once for its shape and type.
-  bool moves(std::size_t v, const Hyperslab& slab) {
-    const Choice*& choice = m_choices[v];
-    if (choice == nullptr) {
-      const auto [place, is_new] =
-          m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
-      if (is_new) place->second = choose(v, slab);
-      choice = &place->second;
-      (choice->moves ? m_go : m_stay).add(choice->counts);
-    }
-    return choice->moves;
-  }
-
-  Choice choose(std::size_t v, const Hyperslab& slab) {
-    Counts all = count(v, slab);
-    MPI_Allreduce(MPI_IN_PLACE, &all, n_counts, MPI_INT64_T, MPI_SUM, m_comm);
-    const double native = static_cast<double>(all.native_calls),
-                 moved = static_cast<double>(all.bytes) / static_cast<double>(run());
-    return {all, native > 1 && static_cast<double>(all.sent) + moved * m_call < native * m_call};
-  }
-
   MPI_Comm m_comm;
-  int m_rank = rank_in(m_comm);
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   Stripe m_stripe;
-  double m_call;              ///< cost of a call in bytes sent
-  std::optional<Deal> m_deal; ///< once the file is defined
-  std::vector<std::uint64_t> m_begin = packed_layout(m_schema).begin;
-  Format& m_native; ///< the inner format of the remap
-  std::map<std::pair<std::vector<std::size_t>, Type>, Choice> m_of_shape;
-  std::vector<const Choice*> m_choices; ///< by variable, once it was put
-  Chosen m_stay, m_go;
+  Format& m_native;
+  std::vector<std::optional<bool>> m_moves; ///< of each variable, once it was put
+  Totals m_stay, m_move;
 };
 
 } // namespace
@@ -216,8 +168,8 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
 }
 
 Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
-  const RunLayout layout = packed_layout(schema);
-  return run_boxes(schema, v, deal_of(layout.file_size(1), aggregators, stripe), layout.begin[v]);
+  const DealtFile file(schema, aggregators, stripe, nullptr);
+  return run_boxes(schema, v, file.deal, file.begin[v]);
 }
 
 std::size_t runs_in(const Box& box, const Box& whole) {
@@ -233,8 +185,13 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
                                   std::unique_ptr<Format> inner, const Stripe& stripe) {
-  return std::make_unique<Auto>(comm, schema, options, topology, aggregators, std::move(inner),
-                                stripe);
+  Format& native = *inner;
+  const BoxesOf boxes = [&native, n = aggregators.size(), stripe](const Schema& of, std::size_t v) {
+    const DealtFile file(of, n, stripe.bytes, &native);
+    return run_boxes(of, v, file.deal, file.begin[v]);
+  };
+  auto remap = make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner));
+  return std::make_unique<Auto>(comm, schema, aggregators, stripe, native, std::move(remap));
 }
 
 } // namespace nunatak::io

@@ -3,7 +3,7 @@
 //
 // A rank whose part of a variable is one long run of the file writes it by itself; one with many
 // short runs sends them to ranks that write long ones. Model: a call costs as much as sending C
-// bytes (-io_call_cost, 8 KiB). Summed over all ranks,
+// bytes (8 KiB). Summed over all ranks,
 //
 //   native   calls, one for each run of the file x C
 //   moved    bytes sent + calls x C, where one call writes a whole run of many variables

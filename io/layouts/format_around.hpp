@@ -13,6 +13,9 @@ namespace nunatak::io {
 
 class FormatAround : public Format {
 public:
+  void use_disk_caller(const DiskCaller& call_disk) override {
+    m_inner->use_disk_caller(call_disk);
+  }
   std::uint64_t defined_size() const override { return m_inner->defined_size(); }
   void define() override { m_inner->define(); }
   void put(std::size_t v, const Hyperslab& slab) override { m_inner->put(v, slab); }

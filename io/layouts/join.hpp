@@ -18,7 +18,8 @@ struct Joined {
 /// It is bitwise the file that is written with the same options and no subfiles.
 ///
 /// Collective. Every rank reads its part of the subfiles, record by record, at most Options::buffer
-/// bytes at a time. Errors: see SubfileSet (subfile_set.hpp) and File (file.hpp).
+/// bytes at a time. Error on every rank, before `output` is created, if a subfile is missing or
+/// differs from the first in anything but its place, or if subfiles overlap or leave gaps.
 Joined join(MPI_Comm comm, const std::string& path, const std::string& output,
             const Options& options);
 

@@ -13,7 +13,7 @@
 // Efficient data IO for a parallel global cloud resolving model, Environ. Model. Softw. 26 (2011).
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/schema.hpp"
 
 #include <cstddef>

@@ -87,9 +87,12 @@ public:
       m_first.push_back(rectangles.range(d, m_self).first);
     m_format = m_open(MPI_COMM_SELF, with_suffix(m_path, m_is_split ? subfile_suffix(m_self) : ""),
                       m_schema, m_options);
+    m_format->use_disk_caller(m_call_disk);
     m_format->define();
     if (makes_sums(m_options)) m_sums.emplace(m_schema);
   }
+
+  void use_disk_caller(const DiskCaller& call_disk) override { m_call_disk = call_disk; }
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (!m_format) return;
@@ -141,7 +144,8 @@ private:
   Schema m_schema;                  ///< of this rank's file
   std::vector<std::size_t> m_first; ///< by dimension, first index of this file in the whole
   std::unique_ptr<Format> m_format; ///< on aggregators
-  std::optional<ValueSums> m_sums;  ///< of this rank's file
+  DiskCaller m_call_disk = call_at_once;
+  std::optional<ValueSums> m_sums; ///< of this rank's file
 };
 
 } // namespace

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "io/formats/runs.hpp"
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/read/contents.hpp"
 #include "io/statistics.hpp"

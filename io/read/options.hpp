@@ -31,7 +31,7 @@ struct ReadOptions {
   ReadBy by = ReadBy::automatic;
   std::size_t call_bytes = 512 << 20; ///< each, parallel: at most this much per call (and rank)
   std::size_t slab_bytes = 16 << 20;  ///< serial, direct: a rank reads this at a time; max. 1 GiB
-  int ranks_per_node = 0;             ///< virtual nodes (layouts/topology.hpp); 0: the machine's
+  int ranks_per_node = 0;             ///< virtual nodes (topology.hpp); 0: the machine's
   /// MPI-IO hints (parallel), including data sieving (romio_ds_read).
   std::map<std::string, std::string> hints;
 };

@@ -5,7 +5,7 @@
 // calls: the Reader lets the ranks agree on the error.
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/read/contents.hpp"
 #include "io/read/options.hpp"
 #include "io/statistics.hpp"

@@ -34,8 +34,8 @@ public:
 
   /// The state at (x, y), m from the centre of the continent.
   Site at(double x, double y) const {
-    const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3),
-                 Y = y + 60e3 * rough_noise(m_seed + 20, x, y, 500e3);
+    const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3);
+    const double Y = y + 60e3 * rough_noise(m_seed + 20, x, y, 500e3);
     const double angle = std::atan2(Y, X), coast = coast_radius(angle) - std::hypot(X, Y);
     double d = coast, plain = 0.0, mound = 0.0, pit = 0.0;
     bool hole = false;
@@ -53,11 +53,12 @@ public:
     const double advance = 130e3 * (noise(m_seed + 30, X, Y, 400e3) - 0.3);
     const double front = coast + (advance > 30e3 ? advance : std::clamp(advance, -40e3, -15e3));
 
-    const double h_front = 26.0, h_gl = 85.0 + 35.0 * noise(m_seed + 40, X, Y, 900e3),
-                 west = west_weight(X, Y);
-    const double c = (10.5 + 2.0 * noise(m_seed + 50, X, Y, 900e3) - 3.5 * west) * (1.0 - plain) +
-                     0.8 * plain,
-                 h0 = 250.0;
+    const double h_front = 26.0;
+    const double h_gl = 85.0 + 35.0 * noise(m_seed + 40, X, Y, 900e3);
+    const double west = west_weight(X, Y);
+    const double c =
+        (10.5 + 2.0 * noise(m_seed + 50, X, Y, 900e3) - 3.5 * west) * (1.0 - plain) + 0.8 * plain;
+    const double h0 = 250.0;
     const double h_sheet = h_gl + std::sqrt(h0 * h0 + c * std::max(d, 0.0)) - h0;
     const double h_shelf = h_front + (h_gl - h_front) * std::exp(std::min(d, 0.0) / 150e3);
     const double h = (d > 0.0 ? h_sheet : h_shelf) + 160.0 * mound;
@@ -70,8 +71,8 @@ public:
     const bool ice = !hole && (d > 0.0 || front > 0.0);
     site.H = ice && resting > 30.0 ? std::min(resting, floating) : 0.0; // thinner: a nunatak
 
-    const double elevation = std::max(site.H > 0.0 ? h : site.b, 0.0),
-                 r = std::hypot(x, y) / 2400e3;
+    const double elevation = std::max(site.H > 0.0 ? h : site.b, 0.0);
+    const double r = std::hypot(x, y) / 2400e3;
     site.M = (0.03 + 0.5 * std::exp(-elevation / 800.0)) / seconds_per_year;
     site.T_s = 259.0 - 8.5e-3 * elevation - 8.0 * std::max(1.0 - r * r, 0.0);
     site.G = 0.055 + 0.01 * noise(m_seed + 60, X, Y, 700e3) + 0.02 * west;
@@ -105,8 +106,10 @@ private:
     }
     /// A disc inside: t from the inland to the sea end, s from the left rim (-1) to the right (1).
     Disc place(double t, double s, double radius) const {
-      const double ux = xb - xa, uy = yb - ya, length = std::hypot(ux, uy),
-                   off = s * (ra + t * (rb - ra)) / length;
+      const double ux = xb - xa;
+      const double uy = yb - ya;
+      const double length = std::hypot(ux, uy);
+      const double off = s * (ra + t * (rb - ra)) / length;
       return {xa + t * ux - off * uy, ya + t * uy + off * ux, radius};
     }
   };
@@ -140,8 +143,8 @@ private:
   }
 
   int basin_of(double angle) const {
-    const double turns = (angle + pi) / (2.0 * pi);
-    return 1 + std::min(static_cast<int>(turns * basins), basins - 1);
+    const double fraction = (angle + pi) / (2.0 * pi); // of the circle
+    return 1 + std::min(static_cast<int>(fraction * basins), basins - 1);
   }
 
   /// Bed without mounds and pits. h_sea: shelf surface here (on land: at the grounding line).
@@ -167,9 +170,11 @@ private:
       double coast, half_width, depth,
           plain; // m: length of coast, half-width at the sea, length, reach of the plain behind it
     };
-    const Kind giant{900e3, 290e3, 640e3, 400e3}, valley{420e3, 75e3, 560e3, 250e3},
-        wide{420e3, 115e3, 250e3, 0.0}, small{290e3, 55e3, 110e3, 0.0},
-        narrow{210e3, 24e3, 240e3, 0.0};
+    const Kind giant{900e3, 290e3, 640e3, 400e3};
+    const Kind valley{420e3, 75e3, 560e3, 250e3};
+    const Kind wide{420e3, 115e3, 250e3, 0.0};
+    const Kind small{290e3, 55e3, 110e3, 0.0};
+    const Kind narrow{210e3, 24e3, 240e3, 0.0};
     const Kind* const order[] = {
         &giant, &narrow, &wide,  &small, &small,  &wide,   &narrow, &valley, &small,  &wide,
         &small, &narrow, &giant, &small, &wide,   &narrow, &small,  &wide,   &narrow, &small,
@@ -180,13 +185,15 @@ private:
     int wide_bays = 0;
     for (const Kind* kind : order) {
       n += 100;
-      const double size = 0.85 + 0.3 * random(n),
-                   middle = (along + (0.5 + 0.2 * (random(n + 1) - 0.5)) * kind->coast) / total;
+      const double size = 0.85 + 0.3 * random(n);
+      const double middle = (along + (0.5 + 0.2 * (random(n + 1) - 0.5)) * kind->coast) / total;
       along += kind->coast;
-      const double angle = 2.0 * pi * (middle + random(300)), R = coast_radius(angle),
-                   lean = angle + 0.5 * (random(n + 2) - 0.5);
-      const double xb = (R + 60e3) * std::cos(angle), yb = (R + 60e3) * std::sin(angle),
-                   length = size * kind->depth + 60e3;
+      const double angle = 2.0 * pi * (middle + random(300));
+      const double R = coast_radius(angle);
+      const double lean = angle + 0.5 * (random(n + 2) - 0.5);
+      const double xb = (R + 60e3) * std::cos(angle);
+      const double yb = (R + 60e3) * std::sin(angle);
+      const double length = size * kind->depth + 60e3;
       const double rb = size * kind->half_width, ra = rb * (0.5 + 0.3 * random(n + 3));
       const Bay bay{
           xb - length * std::cos(lean), yb - length * std::sin(lean), xb, yb, ra, rb, kind->plain};
@@ -202,8 +209,10 @@ private:
       }
       if (kind->plain > 0.0) {
         for (const double side : {-1.0, 1.0}) { // behind the inland end, left and right of the axis
-          const double turn = lean + pi + side * (0.35 + 0.25 * random(n + 7)), far = ra + 55e3;
-          m_lakes.push_back({bay.xa + far * std::cos(turn), bay.ya + far * std::sin(turn), 55e3});
+          const double direction = lean + pi + side * (0.35 + 0.25 * random(n + 7));
+          const double far = ra + 55e3;
+          m_lakes.push_back(
+              {bay.xa + far * std::cos(direction), bay.ya + far * std::sin(direction), 55e3});
         }
       }
     }

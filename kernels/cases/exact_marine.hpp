@@ -42,8 +42,9 @@ struct MarineSheetAndShelf {
   bool floats(double x) const { return std::abs(x) > grounding_line(); }
   double H(double x) const {
     if (!floats(x)) return sheet.H(x);
-    const double H_g = sheet.H(grounding_line()), C = sheet.stretching() / (H_g * H_g * H_g),
-                 Q = sheet.u(grounding_line()) * H_g;
+    const double H_g = sheet.H(grounding_line());
+    const double C = sheet.stretching() / (H_g * H_g * H_g);
+    const double Q = sheet.u(grounding_line()) * H_g;
     return std::pow(4.0 * C * (std::abs(x) - grounding_line()) / Q + std::pow(H_g, -4.0), -0.25);
   }
   double u(double x) const {

@@ -86,8 +86,11 @@ struct PlugFlow {
 
 /// Linear drag: u = u0 exp(-a (x - L)) on [-L, L], a^2 = (tau_c/u_th)/(4 nu0 H0); max. 5920 m/a.
 struct LinearDrag {
-  static constexpr double L = 50e3, H0 = 500.0, nu0 = 30e6 * seconds_per_year,
-                          u0 = 100.0 / seconds_per_year, tauc = 1e4;
+  static constexpr double L = 50e3;
+  static constexpr double H0 = 500.0;
+  static constexpr double nu0 = 30e6 * seconds_per_year;
+  static constexpr double u0 = 100.0 / seconds_per_year;
+  static constexpr double tauc = 1e4;
   static constexpr double u_threshold = 100.0 / seconds_per_year;
 
   static double u(double x) {

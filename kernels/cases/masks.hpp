@@ -1,6 +1,7 @@
 // Masks given by formulas: each is a function of the global cell (j, i), so that no rank needs the
 // whole grid and any decomposition has the same mask. For tests of labels and distances, and for
-// the tools that demonstrate them (docs/tools.md). '#' is 1, '.' is 0; row 0 is at the top.
+// the tools that demonstrate them (docs/reference/tools.md). '#' is 1, '.' is 0; row 0 is at the
+// top.
 //
 //   serpentine        spiral            comb              checkerboard
 //   # # # # # # #     # # # # # # #     # . # . # . #     . # . # . # .

@@ -23,17 +23,19 @@ inline double random01(std::uint64_t seed, std::uint64_t key) {
 /// Smooth noise in [-1, 1] with features of size `length` (m): random values on a square lattice,
 /// interpolated by the quintic 6 t^5 - 15 t^4 + 10 t^3, whose ends are flat to second order.
 inline double noise(std::uint64_t seed, double x, double y, double length) {
-  const double gx = std::floor(x / length), gy = std::floor(y / length), tx = x / length - gx,
-               ty = y / length - gy;
+  const double gx = std::floor(x / length);
+  const double gy = std::floor(y / length);
+  const double tx = x / length - gx;
+  const double ty = y / length - gy;
   const auto value = [&](double di, double dj) {
-    const auto i = static_cast<std::uint64_t>(static_cast<std::int64_t>(gx + di)),
-               j = static_cast<std::uint64_t>(static_cast<std::int64_t>(gy + dj));
+    const auto i = static_cast<std::uint64_t>(static_cast<std::int64_t>(gx + di));
+    const auto j = static_cast<std::uint64_t>(static_cast<std::int64_t>(gy + dj));
     return 2.0 * random01(hash64(seed ^ hash64(i)), j) - 1.0;
   };
   const auto ease = [](double t) { return t * t * t * (t * (6.0 * t - 15.0) + 10.0); };
   const double sx = ease(tx), sy = ease(ty);
-  const double lower = value(0, 0) + sx * (value(1, 0) - value(0, 0)),
-               upper = value(0, 1) + sx * (value(1, 1) - value(0, 1));
+  const double lower = value(0, 0) + sx * (value(1, 0) - value(0, 0));
+  const double upper = value(0, 1) + sx * (value(1, 1) - value(0, 1));
   return lower + sy * (upper - lower);
 }
 

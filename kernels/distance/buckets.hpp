@@ -11,7 +11,7 @@
 // rounds. A message holds all fields.
 //
 // Termination: after round s a non-blocking maximum is started among the members (1 if a member has
-// a message to send); its result is read after round s + lag. If it is 0, no message was under way,
+// a message to send); its result is read after round s + lag. If it is 0, no message was in flight,
 // and nothing has changed since. The lag is about the duration of a reduction. Values only
 // decrease, and where no offer is better they are the distances: the same bits for any order of
 // events.
@@ -44,7 +44,7 @@ public:
   void solve(const DistanceFields& fields, const DistanceSeeds& seeds) {
     start(fields, seeds);
     if (m_members.members().size() == 1) return;
-    for (int maximum_of = 0;;) { // the round that started the maximum under way
+    for (int maximum_of = 0;;) { // the round that started the maximum in progress
       advance();
       if (maximum_of > 0 && m_rounds == maximum_of + m_lag) {
         if (m_members.finish_max() == 0) return;

@@ -46,8 +46,10 @@ constexpr double not_reached = std::numeric_limits<double>::infinity();
 /// their spacings h and k, and t = hi - lo: u = lo + h if that is at most hi, else hi + k [h
 /// sqrt(h^2 + k^2 - t^2) - k t] / (h^2 + k^2).
 inline double upwind_distance(double a, double h_a, double b, double h_b) {
-  const double lo = a <= b ? a : b, hi = a <= b ? b : a, h = a <= b ? h_a : h_b,
-               k = a <= b ? h_b : h_a;
+  const double lo = a <= b ? a : b;
+  const double hi = a <= b ? b : a;
+  const double h = a <= b ? h_a : h_b;
+  const double k = a <= b ? h_b : h_a;
   const double from_one = lo + h;
   if (from_one <= hi) return from_one;
   const double t = hi - lo, sum = h * h + k * k;

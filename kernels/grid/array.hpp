@@ -100,16 +100,12 @@ template <class F> void for_each_of(const char* label, const Cells& cells, const
   Kokkos::parallel_for(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1});
 }
 
-template <class T, class L> T reduce_loop(const char* label, const Cells& cells, const L& loop) {
-  T result{};
-  Kokkos::parallel_reduce(label, range_of(cells), loop, result);
-  return result;
-}
-
 /// The same with a reduction that does not depend on the order: f(j, i, T& result) adds to it. T()
 /// is the neutral element; += of T is exact (FixedSum, integers, Largest, structs of these).
 template <class T, class F> T reduce_over(const char* label, const Cells& cells, const F& f) {
-  return reduce_loop<T>(label, cells, Loop<F>{f, cells.i0, cells.i1});
+  T result{};
+  Kokkos::parallel_reduce(label, range_of(cells), Loop<F>{f, cells.i0, cells.i1}, result);
+  return result;
 }
 /// The same; if `later` is allocated, the result goes there without a wait, and T() is returned.
 template <class T, class F>

@@ -1,5 +1,5 @@
 // A decomposition balanced by work: as many patches as another one, of unequal size, with about the
-// same work along x and along y. docs/step-scaling.md has the gain.
+// same work along x and along y. docs/explanation/performance.md has the gain.
 #pragma once
 
 #include "kernels/grid/patch.hpp"

@@ -17,8 +17,9 @@ namespace detail {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// 1.5 2^52: a sum with it is rounded to an integer, held in the low bits.
 constexpr double to_integer = 6755399441055744.0;
-constexpr double log2_e = 1.4426950408889634, ln2_hi = 0x1.62e42fefa3800p-1,
-                 ln2_lo = 0x1.ef35793c76730p-45;
+constexpr double log2_e = 1.4426950408889634;
+constexpr double ln2_hi = 0x1.62e42fefa3800p-1;
+constexpr double ln2_lo = 0x1.ef35793c76730p-45;
 
 KOKKOS_FORCEINLINE_FUNCTION std::int64_t bits(double x) {
   return Kokkos::bit_cast<std::int64_t>(x);
@@ -56,8 +57,12 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 sum_exactly(double a, double b) {
 /// a b exactly (Dekker 1971).
 KOKKOS_FORCEINLINE_FUNCTION Double2 multiply_exactly(double a, double b) {
   constexpr double split = 134217729.0; // 2^27 + 1
-  const double as = split * a, bs = split * b, a1 = as - (as - a), b1 = bs - (bs - b), a2 = a - a1,
-               b2 = b - b1;
+  const double as = split * a;
+  const double bs = split * b;
+  const double a1 = as - (as - a);
+  const double b1 = bs - (bs - b);
+  const double a2 = a - a1;
+  const double b2 = b - b1;
   const double p = a * b;
   return {p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2};
 }
@@ -96,8 +101,9 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
                           0.11766813121034213,
                           0.10456327269484514,
                           0.107624244195648};
-  constexpr std::int64_t one = 0x3ff0000000000000, sqrt_half = 0x3fe6a09e667f3bcd,
-                         mantissa = 0x000fffffffffffff;
+  constexpr std::int64_t one = 0x3ff0000000000000;
+  constexpr std::int64_t sqrt_half = 0x3fe6a09e667f3bcd;
+  constexpr std::int64_t mantissa = 0x000fffffffffffff;
   const bool tiny = x < std::numeric_limits<double>::min();
   const auto n = static_cast<std::int64_t>(
       static_cast<std::uint64_t>(bits(tiny ? x * 18014398509481984.0 : x)) + (one - sqrt_half));
@@ -105,8 +111,8 @@ KOKKOS_FORCEINLINE_FUNCTION Double2 log(double x) {
   const double g = 2.0 + f, s_hi = f / g;
   const Double2 sg = multiply_exactly(s_hi, g);
   const Double2 s{s_hi, ((f - sg.hi) - sg.lo - s_hi * (f - (g - 2.0))) / g};
-  const Double2 z = multiply(s, s),
-                cube = multiply(multiply(z, s), {0.6666666666666666, 3.700743415417188e-17});
+  const Double2 z = multiply(s, s);
+  const Double2 cube = multiply(multiply(z, s), {0.6666666666666666, 3.700743415417188e-17});
   const double tail = s.hi * z.hi * z.hi * polynomial(Q, z.hi);
   const Double2 a = sum_exactly(e * ln2_hi, 2.0 * s.hi), b = sum_exactly(a.hi, cube.hi);
   return sum_exactly(b.hi, a.lo + b.lo + (2.0 * s.lo + cube.lo + (tail + e * ln2_lo)));
@@ -180,10 +186,11 @@ KOKKOS_FORCEINLINE_FUNCTION double tan(double x) {
                           9.877222654104013e-05,   3.391996496950876e-05,  2.712495871761255e-05,
                           -1.0218100602616342e-05, 1.9554377552178262e-05, -9.753956934096784e-06,
                           3.951549148345975e-06};
-  const double k = round(x * 0.6366197723675814),
-               half = 0.5 * k; // pi/2 in three parts of 33, 33 and 53 bits
-  const double r1 = x - k * 0x1.921fb54400000p+0, r2 = k * 0x1.0b4611a600000p-34,
-               r3 = k * 0x1.3198a2e037073p-69;
+  const double k = round(x * 0.6366197723675814);
+  const double half = 0.5 * k; // pi/2 in three parts of 33, 33 and 53 bits
+  const double r1 = x - k * 0x1.921fb54400000p+0;
+  const double r2 = k * 0x1.0b4611a600000p-34;
+  const double r3 = k * 0x1.3198a2e037073p-69;
   const double s = r1 - r2, s_lo = ((r1 - s) - r2) - r3, r = s + s_lo, r_lo = s_lo - (r - s);
   const double tail = r * r * r * polynomial(c, r * r) + r_lo * (1.0 + r * r);
   const Double2 t = sum_exactly(r, tail);
@@ -208,8 +215,9 @@ KOKKOS_INLINE_FUNCTION double erf(double x) {
 
 /// x^(-n/8), n = 0..4, for 1e-100 <= x <= 1e100, by roots: the usual sliding laws.
 KOKKOS_FORCEINLINE_FUNCTION double inverse_eighths(double x, int n) {
-  const double inverse = 1.0 / (n == 3 ? x * x * x : x), half = Kokkos::sqrt(inverse),
-               quarter = Kokkos::sqrt(half);
+  const double inverse = 1.0 / (n == 3 ? x * x * x : x);
+  const double half = Kokkos::sqrt(inverse);
+  const double quarter = Kokkos::sqrt(half);
   return n == 0 ? 1.0 : n == 4 ? half : n == 2 ? quarter : Kokkos::sqrt(quarter);
 }
 

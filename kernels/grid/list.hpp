@@ -1,7 +1,6 @@
-// Lists. List: a std::vector in memory that host and loops reach (memory.hpp); resize() leaves new
-// elements uninitialised where loops run on a GPU. LargeList: a host list in huge pages where the
-// system offers them; its memory is untouched until written (a first touch of a 4 kB page costs ten
-// times its write). Scans compute positions of cells in a list.
+// Lists: a std::vector in memory that host and loops reach (List; memory.hpp), or of the host alone
+// (LargeList); in huge pages where the system offers them, untouched until written (a first touch
+// of a 4 kB page costs ten times its write). Scans compute positions of cells in a list.
 #pragma once
 
 #include "kernels/grid/array.hpp"
@@ -19,14 +18,19 @@
 
 namespace nunatak {
 
-template <class T> struct LargeAllocator {
+/// resize() leaves new elements uninitialised if T is a number or an aggregate of numbers.
+/// `for_loops`: loops access the memory, too.
+template <class T, bool for_loops> struct ListAllocator {
   using value_type = T;
+  template <class U> struct rebind { using other = ListAllocator<U, for_loops>; };
+  static constexpr bool managed = for_loops && !loops_on_host;
   static constexpr std::size_t page = std::size_t{1} << 21; ///< a huge page, bytes
 
-  LargeAllocator() = default;
-  template <class U> LargeAllocator(const LargeAllocator<U>&) {}
+  ListAllocator() = default;
+  template <class U> ListAllocator(const ListAllocator<U, for_loops>&) {}
   T* allocate(std::size_t n) {
     const std::size_t bytes = n * sizeof(T), whole = (bytes + page - 1) / page * page;
+    if constexpr (managed) return static_cast<T*>(Kokkos::kokkos_malloc<SharedMem>("list", bytes));
     void* const p = bytes < 2 * page ? std::malloc(bytes) : std::aligned_alloc(page, whole);
     if (p == nullptr) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
@@ -34,37 +38,21 @@ template <class T> struct LargeAllocator {
 #endif
     return static_cast<T*>(p);
   }
-  void deallocate(T* p, std::size_t) { std::free(p); }
+  void deallocate(T* p, std::size_t) {
+    if constexpr (managed)
+      Kokkos::kokkos_free<SharedMem>(p);
+    else
+      std::free(p);
+  }
   template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; }
   template <class U, class... Args> void construct(U* p, Args&&... args) {
     ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
   }
-  template <class U> bool operator==(const LargeAllocator<U>&) const { return true; }
-  template <class U> bool operator!=(const LargeAllocator<U>&) const { return false; }
+  template <class U> bool operator==(const ListAllocator<U, for_loops>&) const { return true; }
+  template <class U> bool operator!=(const ListAllocator<U, for_loops>&) const { return false; }
 };
-
-/// resize() leaves new elements uninitialised if T is a number or an aggregate of numbers.
-template <class T> using LargeList = std::vector<T, LargeAllocator<T>>;
-
-template <class T> struct MemAllocator {
-  using value_type = T;
-  MemAllocator() = default;
-  template <class U> MemAllocator(const MemAllocator<U>&) {}
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(Kokkos::kokkos_malloc<SharedMem>("list", n * sizeof(T)));
-  }
-  void deallocate(T* p, std::size_t) { Kokkos::kokkos_free<SharedMem>(p); }
-  /// resize() writes no zeros: a loop will fill it.
-  template <class U> void construct(U* p) { ::new (static_cast<void*>(p)) U; }
-  template <class U, class... Args> void construct(U* p, Args&&... args) {
-    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
-  }
-  template <class U> bool operator==(const MemAllocator<U>&) const { return true; }
-  template <class U> bool operator!=(const MemAllocator<U>&) const { return false; }
-};
-
-template <class T>
-using List = std::vector<T, std::conditional_t<loops_on_host, std::allocator<T>, MemAllocator<T>>>;
+template <class T> using LargeList = std::vector<T, ListAllocator<T, false>>;
+template <class T> using List = std::vector<T, ListAllocator<T, true>>;
 
 /// f(element) for each element of a list, in parallel.
 template <class T, class F> struct ListLoop {
@@ -126,9 +114,10 @@ template <class T, class F> struct ScanLoop {
 /// Positions of cells in a list in raster order: f and `total` as in scan_range.
 template <class T, class F>
 void scan_over(const char* label, const Cells& cells, const Later<T>& total, const F& f) {
-  const int rows = cells.j1 - cells.j0, turns = loops_on_host ? rows : rows * (cells.i1 - cells.i0);
+  const int rows = cells.j1 - cells.j0;
+  const int iterations = loops_on_host ? rows : rows * (cells.i1 - cells.i0);
   const int first = loops_on_host ? cells.j0 : 0;
-  scan_range(label, first, first + turns, ScanLoop<T, F>{f, cells}, total);
+  scan_range(label, first, first + iterations, ScanLoop<T, F>{f, cells}, total);
 }
 
 } // namespace nunatak

@@ -6,7 +6,7 @@
 //   - Host code takes a copy (on_host) and copies back what it has written (to_loops). Without the
 //     option on_host returns the array itself and to_loops does nothing.
 //   - What host and loops both access in place, such as lists and the codes of PICO, is declared
-//     shared (SharedMem, shared_array). docs/gpu.md lists it, with bytes.
+//     shared (SharedMem, shared_array).
 // On a CPU the option changes no type, but on_host still copies, and labels in SharedMem begin with
 // "shared: ", by which tests/kernels/as_if_gpu.cpp detects forbidden host accesses to other Views.
 #pragma once

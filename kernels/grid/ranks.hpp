@@ -27,13 +27,11 @@ struct Ghosted {
   std::byte* data = nullptr;
   /// Contiguous bytes: sizeof(T), times Mz for columns unless levels lie apart (memory.hpp).
   std::size_t cell_bytes = 0;
-  int levels = 1;       ///< maps of cell_bytes per cell, one after another
-  bool doubles = false; ///< T is double
+  int levels = 1; ///< maps of cell_bytes per cell, one after another
 
   template <class T, class Layout, class Memory>
   Ghosted(const Kokkos::View<T, Layout, Memory>& a)
-      : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(*a.data()) * a.extent(2)),
-        doubles(std::is_same_v<decltype(a.data()), double*>) {
+      : data(reinterpret_cast<std::byte*>(a.data())), cell_bytes(sizeof(*a.data()) * a.extent(2)) {
     if (std::is_same_v<Layout, Kokkos::LayoutStride>) {
       levels = a.extent_int(2);
       cell_bytes /= a.extent(2);
@@ -57,6 +55,7 @@ struct Traffic {
 struct Packet {
   int rank = 0;
   std::vector<int> words;
+  std::size_t read = 0; ///< words that the receiver has read; not sent
 };
 
 /// A subset of the ranks, known to its members. All functions are collective over the members.

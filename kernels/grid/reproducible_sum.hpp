@@ -61,7 +61,10 @@ struct ReproducibleSum {
     std::int64_t b[kept];
     const auto carry = [&](std::int64_t sign) {
       for (int k = 0; k < kept; ++k) b[k] = sign * bins[k];
-      for (int k = kept - 1; k > 0; --k) b[k - 1] += b[k] >> width, b[k] &= 0xffffffff;
+      for (int k = kept - 1; k > 0; --k) {
+        b[k - 1] += b[k] >> width;
+        b[k] &= 0xffffffff;
+      }
     };
     carry(1);
     const double sign = b[0] < 0 ? -1.0 : 1.0;
@@ -97,8 +100,11 @@ private:
     const double round[kept] = {rounder(top), rounder(top - 1), rounder(top - 2)};
     std::uint64_t sums[kept] = {}, seen = 0; // modulo 2^64, also for negative numbers
     for (std::int64_t n = first; n < last; ++n) {
-      const double x = term(n), y0 = x + round[0], rest = x - (y0 - round[0]), y1 = rest + round[1],
-                   y2 = (rest - (y1 - round[1])) + round[2];
+      const double x = term(n);
+      const double y0 = x + round[0];
+      const double rest = x - (y0 - round[0]);
+      const double y1 = rest + round[1];
+      const double y2 = (rest - (y1 - round[1])) + round[2];
       seen |= units(y0, round[0]) + half;
       sums[0] += units(y0, round[0]);
       sums[1] += units(y1, round[1]);

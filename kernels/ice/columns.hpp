@@ -67,8 +67,11 @@ KOKKOS_FORCEINLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, const
   const int n = pack.n[p];
   NUNATAK_INDEPENDENT
   for (int k = 0; k < n; ++k) {
-    const double here = a.T[k], from_l = here - a.l[k], from_r = a.r[k] - here,
-                 from_b = here - a.b[k], from_t = a.t[k] - here;
+    const double here = a.T[k];
+    const double from_l = here - a.l[k];
+    const double from_r = a.r[k] - here;
+    const double from_b = here - a.b[k];
+    const double from_t = a.t[k] - here;
     const double T_x = a.u[k] > 0.0 ? from_l : from_r, T_y = a.v[k] > 0.0 ? from_b : from_t;
     const double d = H - z[k], heat = a.heating * (d * d * d * d) * dt_heat;
     pack.T[k][p] = here + (heat - (a.u[k] * T_x * dt_x + a.v[k] * T_y * dt_y));
@@ -116,29 +119,31 @@ KOKKOS_FORCEINLINE_FUNCTION void solve_columns(int Mz, const double* z, double d
   for (int k = 1; k < levels; ++k) {
     const double z_here = z[k], z_next = k + 1 < Mz ? z[k + 1] : elementary::detail::infinity;
     const double dz_below = z_here - z[k - 1], dz_next = z_next - z_here;
-    const double per_below = 1.0 / dz_below, per_next = 1.0 / dz_next,
-                 per_next_span = 1.0 / (dz_below + dz_next);
+    const double per_below = 1.0 / dz_below;
+    const double per_next = 1.0 / dz_next;
+    const double per_next_span = 1.0 / (dz_below + dz_next);
     const double *w = pack.w[k], *T_below = pack.T[k - 1], *c_below = pack.c[k - 1];
     double *T = pack.T[k], *c = pack.c[k];
     NUNATAK_INDEPENDENT
     for (int p = 0; p < P; ++p) {
       const bool in_ice = z_here < pack.H[p], next_too = z_next < pack.H[p];
-      const double per_above = next_too ? per_next : per_top[p],
-                   per_span = next_too ? per_next_span : per_top_span[p];
-      const double dz_above = next_too ? dz_next : dz_top[p],
-                   dz = dz_below > dz_above ? dz_below : dz_above;
-      const double speed = Kokkos::abs(w[p]) * dz,
-                   lambda = 2.0 * kappa / (speed > 2.0 * kappa ? speed : 2.0 * kappa);
-      const double diffusion = 2.0 * kappa * dt * per_span, advection = dt * w[p],
-                   centred = lambda * per_span;
-      const double upwind_below = (1.0 - lambda) * per_below,
-                   upwind_above = (1.0 - lambda) * per_above;
-      const double to_below = -diffusion * per_below -
-                              advection * (centred + (w[p] > 0.0 ? upwind_below : 0.0)),
-                   to_above = -diffusion * per_above +
-                              advection * (centred + (w[p] < 0.0 ? upwind_above : 0.0));
-      const double lower = in_ice ? to_below : 0.0,
-                   upper = in_ice ? to_above : 0.0; // above the ice T = T_s
+      const double per_above = next_too ? per_next : per_top[p];
+      const double per_span = next_too ? per_next_span : per_top_span[p];
+      const double dz_above = next_too ? dz_next : dz_top[p];
+      const double dz = dz_below > dz_above ? dz_below : dz_above;
+      const double speed = Kokkos::abs(w[p]) * dz;
+      const double lambda = 2.0 * kappa / (speed > 2.0 * kappa ? speed : 2.0 * kappa);
+      const double diffusion = 2.0 * kappa * dt * per_span;
+      const double advection = dt * w[p];
+      const double centred = lambda * per_span;
+      const double upwind_below = (1.0 - lambda) * per_below;
+      const double upwind_above = (1.0 - lambda) * per_above;
+      const double to_below =
+          -diffusion * per_below - advection * (centred + (w[p] > 0.0 ? upwind_below : 0.0));
+      const double to_above =
+          -diffusion * per_above + advection * (centred + (w[p] < 0.0 ? upwind_above : 0.0));
+      const double lower = in_ice ? to_below : 0.0;
+      const double upper = in_ice ? to_above : 0.0; // above the ice T = T_s
       const double per_pivot = 1.0 / (1.0 - lower - upper - lower * c_below[p]);
       T[p] = (T[p] - lower * T_below[p]) * per_pivot;
       c[p] = upper * per_pivot;
@@ -249,8 +254,8 @@ inline Cells packs_of(const Patch& p) {
 template <class View>
 KOKKOS_INLINE_FUNCTION void prefetch_pack(const View& a, int j, int i, int end) {
   if constexpr (!levels_apart) {
-    const int columns = end - i < columns_at_once ? end - i : columns_at_once,
-              size = columns * static_cast<int>(a.extent(2));
+    const int columns = end - i < columns_at_once ? end - i : columns_at_once;
+    const int size = columns * static_cast<int>(a.extent(2));
     prefetch(&a(j, i, 0), size);
   }
 }
@@ -275,8 +280,8 @@ temperature_step(const Patch& patch, double dx, double dy, double dt, const Leve
   return reduce_over<MeltedInside>(
       "temperature", packs_of(patch), later, KOKKOS_LAMBDA(int j, int n_pack, MeltedInside& local) {
         ColumnPack pack;
-        const int i0 = 1 + columns_at_once * n_pack,
-                  columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
+        const int i0 = 1 + columns_at_once * n_pack;
+        const int columns = end - i0 < columns_at_once ? end - i0 : columns_at_once;
         bool ice = false;
         int guess = 1;
         for (int p = 0; p < columns; ++p) {

@@ -143,11 +143,11 @@ KOKKOS_FORCEINLINE_FUNCTION bool find_slopes(const FaceRow& row, int n, FacePack
     MeanRise along;
     along.add_both(f.to_cell[p], f.from_cell[p]);
     along.add_both(f.to_cell[q], f.from_cell[q]);
-    const double H = 0.5 * (f.H[p] + f.H[q]),
-                 A = face_softness(f.mask[p], f.A[p], f.mask[q], f.A[q]);
+    const double H = 0.5 * (f.H[p] + f.H[q]);
+    const double A = face_softness(f.mask[p], f.A[p], f.mask[q], f.A[q]);
     const bool flows = shear_flux_allowed(f.mask[p], f.mask[q], f.across[p]) & !(H <= 0.0);
-    const double s = only_if(flows, f.across[p]) * f.per_across,
-                 t = only_if(flows, along.value()) * f.per_along;
+    const double s = only_if(flows, f.across[p]) * f.per_across;
+    const double t = only_if(flows, along.value()) * f.per_along;
     pack.s[p] = s;
     pack.s2[p] = s * s + t * t;
     pack.H[p] = H;
@@ -191,8 +191,9 @@ double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
   const auto flux = KOKKOS_LAMBDA(int j, int n_pack, Largest& D_max) {
     FacePack pack;
     for (int axis = j == 0 ? 1 : 0; axis < 2; ++axis) {
-      const int i = n_pack == 0 ? axis : P * n_pack, left = end - P * n_pack,
-                n = P * n_pack + (left < P ? left : P) - i;
+      const int i = n_pack == 0 ? axis : P * n_pack;
+      const int left = end - P * n_pack;
+      const int n = P * n_pack + (left < P ? left : P) - i;
       const Array2<double>&cut = axis == 0 ? edges.x : edges.y,
             &along = axis == 0 ? edges.y : edges.x;
       const int J = 1 - axis, I = axis; // step along the face

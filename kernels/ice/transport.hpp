@@ -67,8 +67,10 @@ KOKKOS_INLINE_FUNCTION double sliding_flux(double edge, int type_a, double H_a, 
                                            int type_b, double H_b, double u_b) {
   const bool ice_a = icy(type_a), ice_b = icy(type_b);
   const bool front = (type_a == ice_free_ocean) | (type_b == ice_free_ocean);
-  const double mean = 0.5 * (u_a + u_b), of_one = ice_a ? u_a : u_b,
-               u = ice_a == ice_b ? mean : of_one, H = u > 0.0 ? H_a : H_b;
+  const double mean = 0.5 * (u_a + u_b);
+  const double of_one = ice_a ? u_a : u_b;
+  const double u = ice_a == ice_b ? mean : of_one;
+  const double H = u > 0.0 ? H_a : H_b;
   const bool inwards = (ice_a & (u < 0.0)) | (!ice_a & (u > 0.0));
   return only_if((ice_a | ice_b) & ((front & !inwards) | (!front & (edge < surface_ends))), u * H);
 }
@@ -103,8 +105,8 @@ KOKKOS_FORCEINLINE_FUNCTION void outflow_factors(const TransportRow& of, int n, 
     const auto out = [](double q) { return q > 0.0 ? q : 0.0; };
     const double F_out = (out(c.q_x[p]) + out(-c.q_x[p - 1])) * c.dt_x +
                          (out(c.q_y[p]) + out(-c.q_y[p - c.row])) * c.dt_y;
-    const double share = c.H[p] / F_out;
-    f[p] = F_out > c.H[p] ? share : 1.0;
+    const double available = c.H[p] / F_out;
+    f[p] = F_out > c.H[p] ? available : 1.0;
   }
 }
 /// The ice that crosses a face in a step, in metres on a cell.
@@ -120,10 +122,10 @@ KOKKOS_FORCEINLINE_FUNCTION void move_ice(const TransportRow& of, const Sources&
       clipped[cells_at_once];
   NUNATAK_INDEPENDENT
   for (int p = 0; p < n; ++p) {
-    const double w = crossing(c.dt_x, c.q_x[p - 1], f[p - 1], f[p]),
-                 e = crossing(c.dt_x, c.q_x[p], f[p], f[p + 1]);
-    const double s = crossing(c.dt_y, c.q_y[p - c.row], f[p - c.row], f[p]),
-                 t = crossing(c.dt_y, c.q_y[p], f[p], f[p + c.row]);
+    const double w = crossing(c.dt_x, c.q_x[p - 1], f[p - 1], f[p]);
+    const double e = crossing(c.dt_x, c.q_x[p], f[p], f[p + 1]);
+    const double s = crossing(c.dt_y, c.q_y[p - c.row], f[p - c.row], f[p]);
+    const double t = crossing(c.dt_y, c.q_y[p], f[p], f[p + c.row]);
     const double moved = c.H[p] + ((w - e) + (s - t)), balance = from.M[p] / from.M_unit;
     const bool sea = c.mask[p] == ice_free_ocean, keeps = !sea, floats = c.mask[p] == floating_ice;
     surface[p] = only_if(keeps & ((balance > 0.0) | (moved > 0.0)), c.dt * balance);

@@ -56,8 +56,8 @@ inline void horizontal_velocity(const Patch& patch, double dx, double dy, const 
       "horizontal velocity", patch, KOKKOS_LAMBDA(int j, int i) {
         const bool ice = icy(mask(j, i)), shears = mask(j, i) == grounded_ice;
         const double thickness = H(j, i), ub = ice ? u_b(j, i) : 0.0, vb = ice ? v_b(j, i) : 0.0;
-        const double h_x = shears ? cell_slope(edges.x(j, i - 1), edges.x(j, i), dx) : 0.0,
-                     h_y = shears ? cell_slope(edges.y(j - 1, i), edges.y(j, i), dy) : 0.0;
+        const double h_x = shears ? cell_slope(edges.x(j, i - 1), edges.x(j, i), dx) : 0.0;
+        const double h_y = shears ? cell_slope(edges.y(j - 1, i), edges.y(j, i), dy) : 0.0;
         const double slope2 = h_x * h_x + h_y * h_y;
         constexpr double rho_g = rho_ice * gravity;
         const double rate = shears ? 2.0 * A(j, i) * (rho_g * rho_g * rho_g) * slope2 : 0.0;
@@ -107,8 +107,8 @@ inline void vertical_velocity(const Patch& patch, double dx, double dy, const Le
         }
         const int l = icy(mask(j, i - 1)) ? 1 : 0, r = icy(mask(j, i + 1)) ? 1 : 0;
         const int b = icy(mask(j - 1, i)) ? 1 : 0, t = icy(mask(j + 1, i)) ? 1 : 0;
-        const double per_x = l + r > 0 ? 1.0 / ((l + r) * dx) : 0.0,
-                     per_y = b + t > 0 ? 1.0 / ((b + t) * dy) : 0.0;
+        const double per_x = l + r > 0 ? 1.0 / ((l + r) * dx) : 0.0;
+        const double per_y = b + t > 0 ? 1.0 / ((b + t) * dy) : 0.0;
         const auto divergence = [&](int k) {
           return (u(j, i + r, k) - u(j, i - l, k)) * per_x +
                  (v(j + t, i, k) - v(j - b, i, k)) * per_y;

@@ -92,9 +92,9 @@ private:
   /// Labels the runs of all rows: component[n] of segment n (or -1). Returns the number of labels.
   int find_runs(const Patch& p, const Segments& s, const int* flags, int* component,
                 Component* fragments) {
-    const auto room = static_cast<std::size_t>(p.xm) / 2 + 2;
-    m_here.resize(room);
-    m_below.resize(room);
+    const auto most_runs = static_cast<std::size_t>(p.xm) / 2 + 2; // of a row, with the sentinel
+    m_here.resize(most_runs);
+    m_below.resize(most_runs);
     constexpr int most = std::numeric_limits<int>::max();
     const Run last{most, most, 0}; // sentinel: touches nothing
     m_below[0] = last;

@@ -91,12 +91,13 @@ inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segment
   };
   auto& list = segments.list;
   segments.row.assign(static_cast<std::size_t>(patch.ym) + 2, 0);
-  std::size_t found = 0, room = static_cast<std::size_t>(patch.xm) + 1;
+  const auto most_of_row = static_cast<std::size_t>(patch.xm) + 1;
+  std::size_t found = 0;
   list.resize(list.capacity());
   for (int j = 1; j <= patch.ym; ++j) {
     segments.row[j] = static_cast<int>(found);
-    if (found + room > list.size()) { // counted once to allocate once
-      std::size_t wanted = found + room;
+    if (found + most_of_row > list.size()) { // counted once to allocate once
+      std::size_t wanted = found + most_of_row;
       for (int k = j; k <= patch.ym; ++k)
         wanted += static_cast<std::size_t>(count_segments(row(k), patch.xm));
       list.resize(wanted);

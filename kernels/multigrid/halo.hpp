@@ -152,11 +152,12 @@ public:
       : m_gather(fine.all()), m_give_back(fine.all()) {
     const Decomposition &d = fine.decomposition(), &m = merged.decomposition();
     for (int n = 0; n < d.size(); ++n) {
-      const int block = (n / d.px / side) * m.px + n % d.px / side, child = fine.member(n),
-                first = merged.member(block);
+      const int block = (n / d.px / side) * m.px + n % d.px / side;
+      const int child = fine.member(n);
+      const int first = merged.member(block);
       const Patch p = d.patch(n);
-      const Strip owned{1, p.ym + 1, 1, p.xm + 1},
-          all{1 - fine_rings, p.ym + 1 + fine_rings, 1 - fine_rings, p.xm + 1 + fine_rings};
+      const Strip owned{1, p.ym + 1, 1, p.xm + 1};
+      const Strip all{1 - fine_rings, p.ym + 1 + fine_rings, 1 - fine_rings, p.xm + 1 + fine_rings};
       if (fine.has(n)) {
         const auto part = static_cast<std::size_t>(n - fine.first());
         const Patch array = grown(p, fine_rings - 1);

@@ -103,8 +103,8 @@ public:
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, m_unknowns), [&](int n) {
       const int c = m_cells(n);
       for (int slot = 0; slot < 9; ++slot) {
-        const int j = wrap(c / m_stride + slot / 3 - 1, m_rows, m_periodic_y),
-                  i = wrap(c % m_stride + slot % 3 - 1, m_columns, m_periodic_x);
+        const int j = wrap(c / m_stride + slot / 3 - 1, m_rows, m_periodic_y);
+        const int i = wrap(c % m_stride + slot % 3 - 1, m_columns, m_periodic_x);
         int other = 0;
         while (other < n && m_cells(other) != j * m_stride + i) ++other;
         if (m_cells(other) != j * m_stride + i) continue; // no unknown, or one after n

@@ -105,8 +105,10 @@ private:
 
   /// Reports `visits` (of 3 ns, perf/bench_ssa at 8 km) per local unknown cell in these rings.
   void work(Level& level, int visits, int first = 0, int last = 0);
-  static constexpr int visits_of_bottom = 17, visits_of_inverse = 1, visits_of_operator = 50,
-                       visits_of_product = 8;
+  static constexpr int visits_of_bottom = 17;
+  static constexpr int visits_of_inverse = 1;
+  static constexpr int visits_of_operator = 50;
+  static constexpr int visits_of_product = 8;
   /// Before or after the coarser level.
   static int visits_of_smoothing(const Level& level) {
     return 2 + visits_of_product * level.polynomial.degree;

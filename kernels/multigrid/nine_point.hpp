@@ -198,9 +198,9 @@ template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 
         const double uu = a[0], uv = a[1], vv = a[3], trace = uu + vv, det = uu * vv - uv * uv;
         const bool regular = det > 1e-6 * trace * trace;
         const double other = trace > 0.0 ? 1.0 / trace : 0.0;
-        const auto q0 = static_cast<Real>(regular ? vv / det : other),
-                   q1 = static_cast<Real>(regular ? -uv / det : 0.0),
-                   q3 = static_cast<Real>(regular ? uu / det : other);
+        const auto q0 = static_cast<Real>(regular ? vv / det : other);
+        const auto q1 = static_cast<Real>(regular ? -uv / det : 0.0);
+        const auto q3 = static_cast<Real>(regular ? uu / det : other);
         Four<Real> sum{};
         for (int slot = 0; slot < 9; ++slot, row += 4) {
           Four<Real> product =
@@ -209,8 +209,8 @@ template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 
           sum += Four<Real>{Kokkos::abs(product[0]), Kokkos::abs(product[1]),
                             Kokkos::abs(product[2]), Kokkos::abs(product[3])};
         }
-        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3],
-                   scale = S > 0 ? 1 / S : 0;
+        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3];
+        const Real scale = S > 0 ? 1 / S : 0;
         q[0] = scale * q0;
         q[1] = q[2] = scale * q1;
         q[3] = scale * q3;

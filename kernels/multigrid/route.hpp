@@ -20,46 +20,34 @@ namespace nunatak {
 /// allows the next round between the same ranks and reuses the memory.
 class Mail {
 public:
-  explicit Mail(Ranks& ranks)
-      : m_ranks(ranks), m_out(locals()), m_in(locals()), m_read(locals()), m_own(locals()) {}
+  explicit Mail(Ranks& ranks) : m_ranks(ranks), m_out(locals()), m_in(locals()), m_own(locals()) {}
 
   void clear() {
-    for (auto* all : {&m_out, &m_in}) {
+    for (auto* all : {&m_out, &m_in, &m_own}) {
       for (auto& packets : *all) {
-        for (Packet& packet : packets) packet.words.clear();
+        for (Packet& packet : packets) {
+          packet.words.clear();
+          packet.read = 0;
+        }
       }
-    }
-    for (auto& read : m_read) read.clear();
-    for (Own& own : m_own) {
-      own.packet.words.clear();
-      own.read = 0;
     }
   }
   std::byte* to(int local, int rank, std::size_t bytes) {
-    Packet& packet = is_own(local, rank) ? m_own[at(local)].packet : find(m_out[at(local)], rank);
-    return grow(packet, bytes);
+    return grow(find(is_own(local, rank) ? m_own[local] : m_out[local], rank), bytes);
   }
   void expect(int local, int rank, std::size_t bytes) {
-    if (!is_own(local, rank)) grow(find(m_in[at(local)], rank), bytes);
+    if (!is_own(local, rank)) grow(find(m_in[local], rank), bytes);
   }
-  void send() {
-    m_ranks.exchange(m_out, m_in);
-    for (std::size_t n = 0; n < m_in.size(); ++n) m_read[n].resize(m_in[n].size(), 0);
-  }
+  void send() { m_ranks.exchange(m_out, m_in); }
   const std::byte* from(int local, int rank, std::size_t bytes) {
-    Own& own = m_own[at(local)];
-    if (is_own(local, rank)) return next(own.packet, own.read, bytes);
-    Packet& packet = find(m_in[at(local)], rank);
-    return next(packet, m_read[at(local)][&packet - m_in[at(local)].data()], bytes);
+    Packet& packet = find(is_own(local, rank) ? m_own[local] : m_in[local], rank);
+    const int* first = packet.words.data() + packet.read;
+    packet.read += bytes / sizeof(int);
+    return reinterpret_cast<const std::byte*>(first);
   }
 
 private:
-  struct Own {
-    Packet packet;
-    std::size_t read = 0;
-  };
-  static std::size_t at(int local) { return static_cast<std::size_t>(local); }
-  std::size_t locals() const { return at(m_ranks.local_size()); }
+  std::size_t locals() const { return static_cast<std::size_t>(m_ranks.local_size()); }
   bool is_own(int local, int rank) const { return m_ranks.first() + local == rank; }
   static Packet& find(std::vector<Packet>& packets, int rank) {
     const auto found = std::find_if(packets.begin(), packets.end(),
@@ -73,16 +61,9 @@ private:
     packet.words.resize(before + bytes / sizeof(int));
     return reinterpret_cast<std::byte*>(packet.words.data() + before);
   }
-  static const std::byte* next(const Packet& packet, std::size_t& read, std::size_t bytes) {
-    const int* first = packet.words.data() + read;
-    read += bytes / sizeof(int);
-    return reinterpret_cast<const std::byte*>(first);
-  }
 
   Ranks& m_ranks;
-  std::vector<std::vector<Packet>> m_out, m_in;
-  std::vector<std::vector<std::size_t>> m_read; // words read from the packets received
-  std::vector<Own> m_own;
+  std::vector<std::vector<Packet>> m_out, m_in, m_own; // [local]; m_own: of a rank to itself
 };
 
 using RoutePlaces = Kokkos::View<int*, Mem>;

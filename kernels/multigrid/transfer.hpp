@@ -121,14 +121,14 @@ void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const H
   for_each_unknown(
       "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) {
         const int j = c / stride, i = c % stride;
-        const auto right = static_cast<Real>(ax.right_weight(i)),
-                   up = static_cast<Real>(ay.right_weight(j));
+        const auto right = static_cast<Real>(ax.right_weight(i));
+        const auto up = static_cast<Real>(ay.right_weight(j));
         const Real* y = coarse_x + 2 * (static_cast<std::ptrdiff_t>(ay.parent(j)) * coarse_stride +
                                         ax.parent(i));
         const int di = right > 0 ? 2 : 0, dj = up > 0 ? 2 * coarse_stride : 0;
         for (int m = 0; m < 2; ++m, ++y) {
-          const Real low = (1 - right) * y[0] + right * y[di],
-                     high = (1 - right) * y[dj] + right * y[dj + di];
+          const Real low = (1 - right) * y[0] + right * y[di];
+          const Real high = (1 - right) * y[dj] + right * y[dj + di];
           x[2 * static_cast<std::ptrdiff_t>(c) + m] += (1 - up) * low + up * high;
         }
       });

@@ -46,8 +46,9 @@ KOKKOS_FORCEINLINE_FUNCTION int cell_input(const InputRow& row, int n) {
 }
 /// Has no type bit if the type is invalid.
 KOKKOS_FORCEINLINE_FUNCTION int first_code(int input, bool ice_rises) {
-  const int type = input >> 1 & 7, land = -static_cast<int>(type == ice_free_land),
-            ice = -static_cast<int>(type == grounded_ice);
+  const int type = input >> 1 & 7;
+  const int land = -static_cast<int>(type == ice_free_land);
+  const int ice = -static_cast<int>(type == grounded_ice);
   return (land & (is_grounded | is_bare)) | (ice & is_grounded) |
          ((land | ice) & (ice_rises ? 0 : is_continent)) |
          (-static_cast<int>(type == floating_ice) & is_floating) |

@@ -263,8 +263,8 @@ private:
 
   /// Sum (ii), laid out as in add_box_one; then the means of box 1 and of fallback boxes.
   void second_sum(PicoReport& report) {
-    const std::size_t n_shelves = m_water.size(),
-                      x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
+    const std::size_t n_shelves = m_water.size();
+    const std::size_t x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
     copy_water();
     for (ShelfCells& cells : m_cells) {
       cells.sums.assign(x_at + 2 * n_shelves, 0);

@@ -174,31 +174,32 @@ inline void write_melt(const LocalShelves& local, const ShelfCells& cells,
                        const List<BoxWater>& of_slots, const Array2<double>& H, double gamma,
                        double C, const PicoFields& out) {
   const int* cell = local.cell.data();
-  const BoxWater* water = of_slots.data();
+  const BoxWater* of_slot = of_slots.data();
   const double *p = cells.p.data(), *x = cells.x.data(), *thk = H.data();
-  double *T = out.temperature.data(), *S = out.salinity.data(), *T0 = out.temperature_box0.data(),
-         *S0 = out.salinity_box0.data(), *q = out.overturning.data(), *melt = out.melt.data(),
-         *base = out.base_temperature.data();
+  const WaterFields water(out);
   const int cells_here = static_cast<int>(local.cell.size());
   for_each_in(
       "pico: melt", cells.runs, KOKKOS_LAMBDA(const Run& run) {
-        const BoxWater w = water[run.slot];
+        const BoxWater w = of_slot[run.slot];
         melt_of_run(w, run, gamma, C, p, x, [=](int n, const CellMelt& m) {
           const int c = cell[n], next = cell_ahead(cell, n, cells_here);
           if (next % 8 == 0) {
-            for (double* field : {T, S, T0, S0, q, melt, base}) prefetch(field + next);
+            for (double* field :
+                 {water.T, water.S, water.T0, water.S0, water.q, water.melt, water.base})
+              prefetch(field + next);
           }
-          T[c] = m.T;
-          S[c] = m.S;
-          T0[c] = m.T0;
-          S0[c] = w.S0;
-          q[c] = m.q;
-          melt[c] = m.melt;
-          base[c] = m.base;
+          water.T[c] = m.T;
+          water.S[c] = m.S;
+          water.T0[c] = m.T0;
+          water.S0[c] = w.S0;
+          water.q[c] = m.q;
+          water.melt[c] = m.melt;
+          water.base[c] = m.base;
         });
       });
   for_each_in(
-      "pico: lakes", local.lake, KOKKOS_LAMBDA(int c) { base[c] = lake_temperature(thk[c]); });
+      "pico: lakes", local.lake,
+      KOKKOS_LAMBDA(int c) { water.base[c] = lake_temperature(thk[c]); });
 }
 
 } // namespace nunatak::pico

@@ -123,8 +123,9 @@ private:
 
   void set_integrals(int ice) {
     const bool three = ice == 7 || ice == 11 || ice == 13 || ice == 14;
-    const double spin = three ? spin_resistance : 0.0, same = 0.5 * (1.0 + spin),
-                 mixed = 0.5 * (1.0 - spin);
+    const double spin = three ? spin_resistance : 0.0;
+    const double same = 0.5 * (1.0 + spin);
+    const double mixed = 0.5 * (1.0 - spin);
     int quadrants = 0;
     for (int c = 0; c < 4; ++c) mean[ice][c] = 0.0;
     for (auto& row : K[ice]) {
@@ -136,7 +137,7 @@ private:
       double n[4] = {N[g][0], N[g][1], N[g][2], N[g][3]},
              x[4] = {Nx[g][0], Nx[g][1], Nx[g][2], Nx[g][3]},
              y[4] = {Ny[g][0], Ny[g][1], Ny[g][2], Ny[g][3]};
-      gather(ice, n), gather(ice, x), gather(ice, y); // shape functions of the extended field
+      for (auto* f : {&n, &x, &y}) gather(ice, *f); // shape functions of the extended field
       for (int c = 0; c < 4; ++c) {
         mean[ice][c] += n[c];
         if ((ice & (ice - 1)) == 0) continue; // one corner: no strain, exactly
@@ -165,8 +166,9 @@ KOKKOS_INLINE_FUNCTION double positive_fraction(double a, double b, double c) {
   // corner p differs in sign: it cuts off p/(p-q) of the edge to q, and likewise to r
   const bool one_positive = n == 1;
   const bool a_alone = (a > 0.0) == one_positive, b_alone = (b > 0.0) == one_positive;
-  const double p = a_alone ? a : (b_alone ? b : c), q = a_alone ? b : (b_alone ? c : a),
-               r = a_alone ? c : (b_alone ? a : b);
+  const double p = a_alone ? a : (b_alone ? b : c);
+  const double q = a_alone ? b : (b_alone ? c : a);
+  const double r = a_alone ? c : (b_alone ? a : b);
   const double cut = p * p / ((p - q) * (p - r));
   return one_positive ? cut : 1.0 - cut;
 }

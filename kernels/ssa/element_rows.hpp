@@ -44,8 +44,12 @@ KOKKOS_FORCEINLINE_FUNCTION void find_strains(const Q1Element& q1, int n, const 
                          u1[k] - u0[k], v1[k] - v0[k], u1[k + 1] - u0[k], v1[k + 1] - v0[k]};
     s.Kw[0][k] = times(K[0], r);
     s.Kw[1][k] = times(K[1], r);
-    const double p2 = times(K[2], r), p3 = times(K[3], r), p4 = times(K[4], r), p5 = times(K[5], r),
-                 p6 = times(K[6], r), p7 = times(K[7], r);
+    const double p2 = times(K[2], r);
+    const double p3 = times(K[3], r);
+    const double p4 = times(K[4], r);
+    const double p5 = times(K[5], r);
+    const double p6 = times(K[6], r);
+    const double p7 = times(K[7], r);
     s.Kw[2][k] = p2;
     s.Kw[3][k] = p3;
     s.Kw[4][k] = p4;

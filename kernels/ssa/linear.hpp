@@ -78,8 +78,8 @@ public:
       rr = rr_now;
       if (n == 0) rr_first = rr;
       if (rr == 0.0) return n;
-      const double beta = n == 0 ? 0.0 : ru / ru_before,
-                   alpha = ru / (wu - beta / alpha_before * ru);
+      const double beta = n == 0 ? 0.0 : ru / ru_before;
+      const double alpha = ru / (wu - beta / alpha_before * ru);
       if (!(ru > 0.0) || !(alpha > 0.0) || !std::isfinite(alpha))
         return n == 0 ? -1 : n; // converged to the attainable precision
       ss = ww + 2.0 * beta * ws + beta * beta * ss;

@@ -91,8 +91,9 @@ KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side) const {
   // front, cliff or rock: the face carries the pressure; a wall is not part of the surface
   if (ice(next.j, next.i) == 0 || wall(at, next)) return 0.0;
   if (!same_kind(at, next)) { // grounding line: the slope of each kind, on its part
-    const double part = own_part(at, next), own = -rise(at.j, at.i, side ^ 1),
-                 other = rise(next.j, next.i, side);
+    const double part = own_part(at, next);
+    const double own = -rise(at.j, at.i, side ^ 1);
+    const double other = rise(next.j, next.i, side);
     return part * own + (1.0 - part) * other;
   }
   constexpr double weight = 0.125; // mean of a bilinear surface over half a cell

@@ -53,15 +53,19 @@ inline void impose(const SsaPatch& p, const Array2<double>& u, const Array2<doub
 /// Packs the owned unknowns of arrays into a list; unpacks them, leaving ghosts unchanged.
 inline void pack(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v, double* x) {
   for_each_unknown(
-      "ssa: pack", p,
-      KOKKOS_LAMBDA(int n, int j, int i) { x[2 * n] = u(j, i), x[2 * n + 1] = v(j, i); });
+      "ssa: pack", p, KOKKOS_LAMBDA(int n, int j, int i) {
+        x[2 * n] = u(j, i);
+        x[2 * n + 1] = v(j, i);
+      });
   Kokkos::fence("ssa: packed");
 }
 inline void unpack(const SsaPatch& p, const double* x, const Array2<double>& u,
                    const Array2<double>& v) {
   for_each_unknown(
-      "ssa: unpack", p,
-      KOKKOS_LAMBDA(int n, int j, int i) { u(j, i) = x[2 * n], v(j, i) = x[2 * n + 1]; });
+      "ssa: unpack", p, KOKKOS_LAMBDA(int n, int j, int i) {
+        u(j, i) = x[2 * n];
+        v(j, i) = x[2 * n + 1];
+      });
 }
 
 /// The coefficients of the elements at (u, v). Needs ghosts of u, v.
@@ -194,8 +198,10 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
       });
   const auto u_before = p.u_before, v_before = p.v_before;
   for_each_cell_and_ghost(
-      "ssa: before", p.patch,
-      KOKKOS_LAMBDA(int j, int i) { u_before(j, i) = u(j, i), v_before(j, i) = v(j, i); });
+      "ssa: before", p.patch, KOKKOS_LAMBDA(int j, int i) {
+        u_before(j, i) = u(j, i);
+        v_before(j, i) = v(j, i);
+      });
 }
 
 } // namespace nunatak::ssa

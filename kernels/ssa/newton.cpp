@@ -14,8 +14,9 @@ std::string SsaNewton::describe() const {
   return std::to_string(m_report.unknown_cells) + " cells with two unknowns, " +
          std::to_string(m_report.excluded_cells) +
          " excluded; Picard to Newton, weighted by element, until |residual| <= " +
-         text(m_options.tolerance) + " |load|; conjugate gradients until " +
-         text(m_options.linear_tolerance) + ", with multigrid (V-cycle, Chebyshev of degree " +
+         SsaError::number(m_options.tolerance) + " |load|; conjugate gradients until " +
+         SsaError::number(m_options.linear_tolerance) +
+         ", with multigrid (V-cycle, Chebyshev of degree " +
          std::to_string(m_options.multigrid.smoothing) + ", on coarse grids one more), both in " +
          m_linear->describe();
 }

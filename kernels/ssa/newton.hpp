@@ -72,11 +72,6 @@ private:
   static constexpr const char* linear_solve = "DIVERGED_LINEAR_SOLVE";
 
   static std::size_t at(int local) { return static_cast<std::size_t>(local); }
-  static std::string text(double x) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%g", x);
-    return digits;
-  }
   const SsaPatch& patch(int local) const { return m_assembly.patch(local); }
 
   void create(); // in newton.cpp; once per set of unknowns

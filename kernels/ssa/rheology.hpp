@@ -79,8 +79,8 @@ constexpr double strain_caution = 0.3, drag_caution = 0.02;
 KOKKOS_INLINE_FUNCTION void follow_direction(const double (&U)[2], const double (&change)[2],
                                              double delta2, double (&w)[2]) {
   const double before[2] = {U[0] - change[0], U[1] - change[1]};
-  const double speed2 = before[0] * before[0] + before[1] * before[1] + delta2,
-               speed = Kokkos::sqrt(speed2);
+  const double speed2 = before[0] * before[0] + before[1] * before[1] + delta2;
+  const double speed = Kokkos::sqrt(speed2);
   const double longer =
       (before[0] * change[0] + before[1] * change[1]) / speed2; // relative change of the speed
   for (int m = 0; m < 2; ++m) w[m] = U[m] / speed - longer * w[m];

@@ -54,8 +54,11 @@ struct SsaReport {
   double load_norm = 0.0;                              ///< N; reference of the residuals
   double initial_residual = 0.0, final_residual = 0.0; ///< N
   std::string reason; ///< why the iteration stopped, as PETSc names it
-  double seconds_setup = 0.0, seconds_residual = 0.0, seconds_jacobian = 0.0, seconds_linear = 0.0,
-         seconds_total = 0.0;
+  double seconds_setup = 0.0;
+  double seconds_residual = 0.0;
+  double seconds_jacobian = 0.0;
+  double seconds_linear = 0.0;
+  double seconds_total = 0.0;
 };
 
 /// A solve that did not converge. The velocity holds its last iterate.
@@ -69,8 +72,7 @@ public:
             " |load|, found |residual| / |load| = " + number(r.final_residual / r.load_norm) +
             why) {}
 
-private:
-  static std::string number(double x) {
+  static std::string number(double x) { ///< as %g
     char text[32];
     std::snprintf(text, sizeof text, "%g", x);
     return text;

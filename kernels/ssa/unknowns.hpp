@@ -82,7 +82,7 @@ struct Lengths {
 };
 
 /// Reallocates a list, with some reserve, if it has less than n elements; uninitialised.
-template <class List> void make_room(List& list, int n) {
+template <class List> void ensure_size(List& list, int n) {
   const auto size = static_cast<std::size_t>(n);
   if (list.extent(0) < size)
     list = List(Kokkos::view_alloc(list.label(), Kokkos::WithoutInitializing), size + size / 16);
@@ -136,8 +136,8 @@ struct SsaPatch {
         v_before(make_array<double>("ssa_v_before", p)) {
     q1() = Q1Element(dx, dy);
     sets.parents = Kokkos::View<int*, WorkMem>("ssa_sets", ice.size() + 1);
-    ssa::make_room(places, p.xm * p.ym); // the maximum
-    ssa::make_room(elements, (p.xm + 1) * (p.ym + 1));
+    ssa::ensure_size(places, p.xm * p.ym); // the maximum
+    ssa::ensure_size(elements, (p.xm + 1) * (p.ym + 1));
   }
 
   int unknowns() const { return lengths.unknowns; }
@@ -179,12 +179,12 @@ inline void list_unknowns(const SsaPatch& p) {
 /// Allocates the lists for p.lengths, and marks the unknowns.
 inline void mark_unknowns(SsaPatch& p) {
   const auto [unknowns, elements] = p.lengths;
-  make_room(p.coefficients, elements);
-  make_room(p.grounded, elements);
-  make_room(p.yield, unknowns);
-  make_room(p.load, 2 * unknowns);
-  make_room(p.drag, unknowns);
-  make_room(p.direction, unknowns);
+  ensure_size(p.coefficients, elements);
+  ensure_size(p.grounded, elements);
+  ensure_size(p.yield, unknowns);
+  ensure_size(p.load, 2 * unknowns);
+  ensure_size(p.drag, unknowns);
+  ensure_size(p.direction, unknowns);
   const auto ice = p.ice, unknown = p.unknown;
   const Fixed fixed(p);
   for_each_cell_and_ghost(

@@ -38,8 +38,8 @@ inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) 
   const auto mask = state.mask;
   const auto T = state.temp;
   const bool known = flow != nullptr;
-  const auto u_surface = known ? flow->velocity.u_surface : u,
-             v_surface = known ? flow->velocity.v_surface : v;
+  const auto u_surface = known ? flow->velocity.u_surface : u;
+  const auto v_surface = known ? flow->velocity.v_surface : v;
   const int Mz = static_cast<int>(T.extent(2));
   const auto look = KOKKOS_LAMBDA(int j, int first, int cells, Seen& so_far) {
     const bool unbroken = !levels_apart && are_numbers(&T(j, first, 0), cells * Mz) &&

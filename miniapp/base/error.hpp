@@ -1,10 +1,20 @@
-// nunatak::Error: the exception of io/ and of all layers above it.
+// Errors and exit statuses of all programs.
 #pragma once
 
 #include "io/error.hpp"
 
 namespace nunatak {
 
-using Error = io::Error;
+using Error = io::Error; ///< of io/ and of all layers above it
+
+/// A comparison found a difference. Thrown on all ranks alike, like an Error.
+class Difference : public Error {
+public:
+  using Error::Error;
+};
+
+// Exit statuses, besides 0 and 85 (miniapp/model/clock.hpp).
+constexpr int exit_differs = 1; ///< after a Difference
+constexpr int exit_error = 2;   ///< usage, input, files, a solver that fails
 
 } // namespace nunatak

@@ -1,6 +1,8 @@
-// The options of io/ (-io_format, -io_layout, ...) in nunatak, nunatak-io and nunatak-join.
+// What nunatak and the tools share about output: the options of io/ (-io_format, -io_layout, ...),
+// and the activity of the output servers in reports.
 #pragma once
 
+#include "io/async/servers.hpp"
 #include "io/options.hpp"
 #include "miniapp/base/option_table.hpp"
 
@@ -8,5 +10,8 @@ namespace nunatak {
 
 /// `options` must outlive the table.
 void add_io_options(OptionTable& table, io::Options& options);
+
+/// One object per group of servers; seconds are means over its servers.
+nlohmann::json servers_record(const std::vector<io::ServerReport>& reports);
 
 } // namespace nunatak

@@ -32,15 +32,15 @@ nlohmann::ordered_json to_json(const LogGP& machine) {
 }
 
 void MachineOptions::add_to(OptionTable& table) {
-  table.add(
-      text("machine", file,
-           "JSON file of the constants, as calibrate prints them, in place of the five below"));
+  table.add(text(
+      "machine", file,
+      "JSON file of the machine's constants, as printed by calibrate, instead of the five below"));
   table.add(number("loggp_L", given.L, "s", "latency of the network", 0));
-  table.add(
-      number("loggp_o", given.o, "s", "time of a processor for a message, on either side", 0));
-  table.add(number("loggp_g", given.g, "s", "least time between two messages of a rank", 0));
+  table.add(number("loggp_o", given.o, "s",
+                   "overhead of a message, at the sender and at the receiver", 0));
+  table.add(number("loggp_g", given.g, "s", "gap: least time between two messages of a rank", 0));
   table.add(number("loggp_G", given.G, "s", "time per byte", 0));
-  table.add(number("loggp_visit", given.visit, "s", "time per visit of a cell", 0));
+  table.add(number("loggp_visit", given.visit, "s", "work: time per visit of a cell", 0));
 }
 
 LogGP MachineOptions::machine() const {

@@ -18,10 +18,6 @@ namespace nunatak {
 
 namespace {
 
-bool is_one_of(const std::string& word, const std::string& words) {
-  return ("|" + words + "|").find("|" + word + "|") != std::string::npos;
-}
-
 std::string text_of(const nlohmann::json& value) {
   std::ostringstream s;
   if (value.is_boolean()) {
@@ -36,9 +32,9 @@ std::string text_of(const nlohmann::json& value) {
   return s.str();
 }
 
-void require_word(const std::string& value, const std::string& words, const std::string& what) {
-  if (!is_one_of(value, words))
-    throw Error(what + ": expected one of " + words + ", found '" + value + "'");
+void require_one_of(const std::string& values, const std::string& value, const std::string& what) {
+  if (("|" + values + "|").find("|" + value + "|") == std::string::npos)
+    throw Error(what + ": expected one of " + values + ", found '" + value + "'");
 }
 
 template <class T>
@@ -59,11 +55,11 @@ T parse_number(const std::string& value, const std::string& unit, double min, do
 }
 
 /// The parts into which a long word may be broken: it is cut after each |.
-std::vector<std::string> parts_of(const std::string& word, std::size_t room) {
+std::vector<std::string> parts_of(const std::string& word, std::size_t width) {
   std::vector<std::string> parts{""};
   for (const char c : word) {
     parts.back() += c;
-    if (c == '|' && word.size() > room) parts.emplace_back();
+    if (c == '|' && word.size() > width) parts.emplace_back();
   }
   return parts;
 }
@@ -72,11 +68,11 @@ std::vector<std::string> parts_of(const std::string& word, std::size_t room) {
 void fold(std::ostream& out, const std::string& text, std::size_t at, std::size_t indent,
           std::size_t columns) {
   std::istringstream words(text);
-  const std::size_t room = columns > indent ? columns - indent : 1;
+  const std::size_t width = columns > indent ? columns - indent : 1;
   bool is_first = true;
   for (std::string word; words >> word;) {
     bool begins = !is_first; // only the first part is preceded by a blank
-    for (const std::string& part : parts_of(word, room)) {
+    for (const std::string& part : parts_of(word, width)) {
       if (at + (begins ? 1 : 0) + part.size() > columns && at > indent) {
         out << "\n" << std::string(indent, ' ');
         at = indent;
@@ -113,13 +109,13 @@ template Option number(const std::string&, int&, const std::string&, const std::
 template Option number(const std::string&, double&, const std::string&, const std::string&, double,
                        double);
 
-Option word(const std::string& name, std::string& target, const std::string& words,
-            const std::string& doc) {
-  const auto set = [&target, words](const std::string& value, const std::string& what) {
-    require_word(value, words, what);
+Option choice(const std::string& name, std::string& target, const std::string& values,
+              const std::string& doc) {
+  const auto set = [&target, values](const std::string& value, const std::string& what) {
+    require_one_of(values, value, what);
     target = value;
   };
-  return {name, "", doc, words, false, set, [&target] { return nlohmann::json(target); }};
+  return {name, "", doc, values, false, set, [&target] { return nlohmann::json(target); }};
 }
 
 Option text(const std::string& name, std::string& target, const std::string& doc) {
@@ -136,13 +132,13 @@ Option flag(const std::string& name, bool& target, const std::string& doc) {
 
 Option one_of_two(const std::string& name, bool& target, const std::string& yes,
                   const std::string& no, const std::string& doc) {
-  const std::string words = yes + "|" + no;
-  const auto set = [&target, yes, words](const std::string& value, const std::string& what) {
-    require_word(value, words, what);
+  const std::string values = yes + "|" + no;
+  const auto set = [&target, yes, values](const std::string& value, const std::string& what) {
+    require_one_of(values, value, what);
     target = value == yes;
   };
   const auto get = [&target, yes, no] { return nlohmann::json(target ? yes : no); };
-  return {name, "", doc, words, false, set, get};
+  return {name, "", doc, values, false, set, get};
 }
 
 bool is_option(const std::string& word) {
@@ -166,23 +162,19 @@ std::string value_on_command_line(int argc, const char* const* argv, const std::
 
 void OptionTable::add(Option option) {
   std::string default_text = text_of(option.get());
-  m_sections.back().rows.push_back({std::move(option), std::move(default_text)});
+  m_rows.push_back({m_section, std::move(option), std::move(default_text)});
 }
 
 const Option* OptionTable::find(const std::string& name) const {
-  for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) {
-      if (row.option.name == name) return &row.option;
-    }
+  for (const Row& row : m_rows) {
+    if (row.option.name == name) return &row.option;
   }
   return nullptr;
 }
 
 std::string OptionTable::nearest_name(const std::string& name) const {
-  std::vector<std::string> known{"help"};
-  for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) known.push_back(row.option.name);
-  }
+  std::vector<std::string> known{"help", "version"};
+  for (const Row& row : m_rows) known.push_back(row.option.name);
   return io::nearest_name(name, known);
 }
 
@@ -207,15 +199,35 @@ void OptionTable::set(const std::string& name, const std::string* value) {
   m_set.insert(name);
 }
 
-bool OptionTable::read(int argc, const char* const* argv, std::vector<std::string>* words) {
+std::string OptionTable::value_text(const std::string& name) const {
+  const Option& option = *find(name);
+  return text_of(option.get()) + (option.unit.empty() ? "" : " ") + option.unit;
+}
+
+bool OptionTable::answer(int argc, const char* const* argv, const Versions& more) const {
   for (int a = 1; a < argc; ++a) {
     const std::string word = argv[a];
-    if (word == "-help" || word == "--help" || word == "-h") {
-      if (World().rank() == 0) print_help(std::cout);
-      return false;
+    const bool help = word == "-help" || word == "--help" || word == "-h";
+    if (!help && word != "-version" && word != "--version") continue;
+    if (World().rank() != 0) return true;
+    if (!help) {
+      print_versions(std::cout, m_title.substr(0, m_title.find(':')), more);
+    } else if (a + 1 < argc && std::string(argv[a + 1]) == "json") {
+      std::cout << help_json().dump(2) << "\n";
+    } else {
+      print_help(std::cout);
     }
-    if (!is_option(word) && words != nullptr) {
-      words->push_back(word);
+    return true;
+  }
+  return false;
+}
+
+bool OptionTable::read(int argc, const char* const* argv, std::vector<std::string>* arguments) {
+  if (answer(argc, argv)) return false;
+  for (int a = 1; a < argc; ++a) {
+    const std::string word = argv[a];
+    if (!is_option(word) && arguments != nullptr) {
+      arguments->push_back(word);
       continue;
     }
     if (!is_option(word)) throw Error(no_option(word));
@@ -226,57 +238,77 @@ bool OptionTable::read(int argc, const char* const* argv, std::vector<std::strin
   return true;
 }
 
-void OptionTable::print_introduction(std::ostream& out, std::size_t columns) const {
-  bool has_units = false, has_flags = false;
-  for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) {
-      has_units |= !row.option.unit.empty();
-      has_flags |= row.option.is_flag;
-    }
+/// How defaults, units and switches are given, as far as the program has any.
+std::string OptionTable::explanation() const {
+  bool has_units = false;
+  bool has_flags = false;
+  for (const Row& row : m_rows) {
+    has_units |= !row.option.unit.empty();
+    has_flags |= row.option.is_flag;
   }
+  return std::string("The value after the name of an option is its default (none: no value). ") +
+         (has_units ? units_in_words() : "") +
+         (has_flags ? " An option whose default is yes or no is a switch: alone it means yes, "
+                      "otherwise give yes, true, on, 1 or no, false, off, 0."
+                    : "");
+}
+
+void OptionTable::print_title(std::ostream& out) const {
   out << m_title << "\n\n  " << m_example << "\n\n";
-  fold(out,
-       std::string("What stands after the name of an option is its default (none: no value). ") +
-           (has_units ? units_in_words() : "") +
-           (has_flags ? " An option whose default is yes or no is a switch: alone it means yes, "
-                        "otherwise give yes, true, on, 1 or no, false, off, 0."
-                      : ""),
-       0, 0, columns);
 }
 
 void OptionTable::print_help(std::ostream& out, std::size_t columns) const {
-  print_introduction(out, columns);
+  print_title(out);
+  fold(out, explanation(), 0, 0, columns);
   std::size_t widest = 15;
-  for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) widest = std::max(widest, row.option.name.size() + 1);
-  }
+  for (const Row& row : m_rows) widest = std::max(widest, row.option.name.size() + 1);
   const std::size_t values = 3 + widest, docs = values + 14; // columns at which they begin
-  for (const Section& section : m_sections) {
-    out << "\n";
-    fold(out, section.title, 0, 2, columns);
-    for (const Row& row : section.rows) {
-      const Option& o = row.option;
-      const std::string value = (row.default_text.empty() ? "none" : row.default_text) +
-                                (o.unit.empty() ? "" : " ") + o.unit;
-      std::string line = "  -" + o.name;
-      line.resize(values, ' ');
-      line += value;
-      if (line.size() + 2 > docs) { // too long for its column
-        out << line << "\n";
-        line.clear();
-      }
-      line.resize(docs, ' ');
-      out << line;
-      fold(out, o.doc + (o.words.empty() ? "" : ": ") + o.words, docs, docs, columns);
+  std::string section;
+  for (const Row& row : m_rows) {
+    if (row.section != section) {
+      section = row.section;
+      out << "\n";
+      fold(out, section, 0, 2, columns);
     }
+    const Option& o = row.option;
+    const std::string value = (row.default_text.empty() ? "none" : row.default_text) +
+                              (o.unit.empty() ? "" : " ") + o.unit;
+    std::string line = "  -" + o.name;
+    line.resize(values, ' ');
+    line += value;
+    if (line.size() + 2 > docs) { // too long for its column
+      out << line << "\n";
+      line.clear();
+    }
+    line.resize(docs, ' ');
+    out << line;
+    fold(out, o.doc + (o.values.empty() ? "" : ": ") + o.values, docs, docs, columns);
   }
+  if (!m_notes.empty()) out << "\n";
+  for (const std::string& line : m_notes) out << line << "\n";
+}
+
+nlohmann::ordered_json OptionTable::help_json() const {
+  nlohmann::ordered_json options = nlohmann::ordered_json::array();
+  for (const Row& row : m_rows) {
+    options.push_back({{"section", row.section},
+                       {"name", row.option.name},
+                       {"default", row.default_text},
+                       {"unit", row.option.unit},
+                       {"description", row.option.doc},
+                       {"values", row.option.values},
+                       {"switch", row.option.is_flag}});
+  }
+  return {{"title", m_title},
+          {"example", m_example},
+          {"explanation", explanation()},
+          {"options", options},
+          {"notes", m_notes}};
 }
 
 nlohmann::json OptionTable::to_json() const {
   nlohmann::json json;
-  for (const Section& section : m_sections) {
-    for (const Row& row : section.rows) json[row.option.name] = row.option.get();
-  }
+  for (const Row& row : m_rows) json[row.option.name] = row.option.get();
   return json;
 }
 

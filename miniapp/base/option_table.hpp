@@ -13,6 +13,8 @@
 // tests/miniapp/test_option_table.cpp builds this example.
 #pragma once
 
+#include "miniapp/base/version.hpp"
+
 #include <nlohmann/json.hpp>
 
 #include <functional>
@@ -24,11 +26,11 @@
 
 namespace nunatak {
 
-/// A row, made by number(), word(), ... below. The bound variable must outlive the table.
+/// A row, made by number(), choice(), ... below. The bound variable must outlive the table.
 struct Option {
   std::string name, unit, doc;
-  std::string words; ///< admissible values, printed after `doc`
-  bool is_flag;      ///< may be given without a value, which means "yes"
+  std::string values; ///< admissible ones, separated by |, printed after `doc`
+  bool is_flag;       ///< may be given without a value, which means "yes"
   /// `what` begins the text of an Error.
   std::function<void(const std::string& value, const std::string& what)> set;
   std::function<nlohmann::json()> get;
@@ -40,9 +42,9 @@ constexpr double no_bound = std::numeric_limits<double>::infinity();
 template <class T>
 Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
               double min = -no_bound, double max = no_bound);
-/// One of the values in `words`, which are separated by |.
-Option word(const std::string& name, std::string& target, const std::string& words,
-            const std::string& doc);
+/// One of `values`, which are separated by |.
+Option choice(const std::string& name, std::string& target, const std::string& values,
+              const std::string& doc);
 Option text(const std::string& name, std::string& target, const std::string& doc);
 Option flag(const std::string& name, bool& target, const std::string& doc);
 /// A bool with two named values, `yes` and `no`.
@@ -54,44 +56,52 @@ std::size_t help_columns();
 
 class OptionTable {
 public:
+  /// `title`: "nunatak-x: what it does".
   OptionTable(std::string title, std::string example)
       : m_title(std::move(title)), m_example(std::move(example)) {}
 
-  void section(const std::string& title) { m_sections.push_back({title, {}}); }
+  void section(const std::string& title) { m_section = title; }
   void add(Option option);
+  /// Lines that -help prints after the options.
+  void notes(std::vector<std::string> lines) { m_notes = std::move(lines); }
 
-  /// Reads the command line. False after -help, which rank 0 prints. `words` collects positional
-  /// arguments; without it they are errors. Throws Error naming the option, expected and found
-  /// value.
+  /// Answers -help, -help json (for scripts) and -version, which may stand anywhere: rank 0 prints.
+  /// False if none of them is there. `more`: libraries of this program besides those of versions().
+  bool answer(int argc, const char* const* argv, const Versions& more = {}) const;
+
+  /// Reads the command line. False after answer(). `arguments` collects positional ones;
+  /// without it they are errors. Throws Error naming the option, expected and found value.
   [[nodiscard]] bool read(int argc, const char* const* argv,
-                          std::vector<std::string>* words = nullptr);
+                          std::vector<std::string>* arguments = nullptr);
 
   /// Sets one option; `value` is nullptr for a flag that stands alone. Errors as in read().
   void set(const std::string& name, const std::string* value);
   bool knows(const std::string& name) const { return find(name) != nullptr; }
+  std::string value_text(const std::string& name) const;           ///< "16000 m"; of a known option
   const std::set<std::string>& names_set() const { return m_set; } ///< options set so far
   /// The known option closest to `name`, for suggestions; "" if none is close.
   std::string nearest_name(const std::string& name) const;
   [[noreturn]] void fail_unknown(const std::string& name) const;
 
+  /// Prints what the program is and an example.
+  void print_title(std::ostream& out) const;
   /// Prints all options with defaults and descriptions, in lines of at most `columns` if possible.
   void print_help(std::ostream& out, std::size_t columns = help_columns()) const;
   nlohmann::json to_json() const; ///< all options with their values
 
 private:
   struct Row {
+    std::string section;
     Option option;
     std::string default_text;
   };
-  struct Section {
-    std::string title;
-    std::vector<Row> rows;
-  };
   const Option* find(const std::string& name) const;
-  void print_introduction(std::ostream& out, std::size_t columns) const;
+  std::string explanation() const;
+  nlohmann::ordered_json help_json() const;
 
-  std::string m_title, m_example;
-  std::vector<Section> m_sections;
+  std::string m_title, m_example, m_section;
+  std::vector<Row> m_rows;
+  std::vector<std::string> m_notes;
   std::set<std::string> m_set;
 };
 

@@ -1,7 +1,7 @@
 #include "miniapp/base/paths.hpp"
 
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/units.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -99,9 +99,7 @@ void check_pair(const NamedFile& a, const NamedFile& b) {
   const bool goes_on = (a.use == FileUse::snapshots && b.use == FileUse::read) ||
                        (b.use == FileUse::snapshots && a.use == FileUse::read);
   if (!goes_on && (belongs_to(a, b) || belongs_to(b, a)))
-    throw Error(
-        what +
-        "names of which none belongs to the other, found one that the other takes for itself");
+    throw Error(what + "independent names, found one that belongs to the other");
 }
 
 /// Refuses names that io reserves, and those that rename() would refuse at the end of the run.
@@ -111,7 +109,7 @@ void check_name(const NamedFile& file) {
                     what = "option " + file.option + ": '" + file.path + "': ";
   if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".lock")
     throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp or "
-                       ".lock: those are taken");
+                       ".lock, which are reserved");
   if (file.use == FileUse::netcdf && !is_regular_or_new(path))
     throw Error(what + "expected a file, found something that is not a regular one");
 }

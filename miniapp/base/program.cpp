@@ -35,13 +35,16 @@ Libraries::~Libraries() = default;
 
 int status_of(const std::string& program, const std::function<int()>& run) {
   const World world;
-  const auto report = [&](const std::exception& error) {
+  const auto report = [&](const std::exception& error, int status = exit_error) {
     if (!world.all_come(longest_unwinding)) end_all(world, program, error.what());
-    if (world.rank() == 0) std::cerr << program + ": error: " + error.what() + "\n" << std::flush;
-    return 1;
+    const char* const kind = status == exit_error ? ": error: " : ": ";
+    if (world.rank() == 0) std::cerr << program + kind + error.what() + "\n" << std::flush;
+    return status;
   };
   try {
     return run();
+  } catch (const Difference& difference) {
+    return report(difference, exit_differs);
   } catch (const Error& error) {
     return report(error);
   } catch (const std::invalid_argument& error) {

@@ -5,9 +5,10 @@
 //   }
 //
 // `run` may return the exit status (void: 0). An Error, or a parameter that a kernel refuses
-// (std::invalid_argument), is thrown on all ranks alike: rank 0 prints it and the status is 1. Any
-// other exception may be on one rank only: that rank prints it and aborts the run. So does a rank
-// with an Error if the others have not arrived with theirs after 6 s.
+// (std::invalid_argument), is thrown on all ranks alike: rank 0 prints it and the status is 2;
+// after a Difference it is 1. Any other exception may be on one rank only: that rank prints it and
+// aborts the run. So does a rank with an Error if the others have not arrived with theirs after 6
+// s.
 #pragma once
 
 #include "miniapp/base/world.hpp"
@@ -20,7 +21,7 @@
 
 namespace nunatak {
 
-/// The status of `run`, or 1 after an error, which is printed to standard error after `program`.
+/// The status of `run`, or that of an error, which is printed to standard error after `program`.
 int status_of(const std::string& program, const std::function<int()>& run);
 
 /// Starts MPI and separates the output servers, which serve. The other ranks start `LibrariesToUse`

@@ -6,28 +6,35 @@
 #include "miniapp/base/option_table.hpp"
 
 #include <cmath>
+#include <string>
 
 namespace nunatak {
 
 /// Options of the stress balance solver. `o` must outlive the table, here and below.
 inline void add_ssa_options(OptionTable& table, SsaOptions& o) {
   table.add(number("ssa_tolerance", o.tolerance, "",
-                   "norm of the residual over that of the load at which a solve ends", 1e-14, 0.1));
-  table.add(number("ssa_max_steps", o.max_steps, "",
-                   "nonlinear steps after which a solve has failed", 1));
-  table.add(one_of_two("ssa_multigrid_precision", o.single_precision, "single", "double",
-                       "floating-point precision of the multigrid, and of our conjugate "
-                       "gradients"));
+                   "norm of the residual, relative to the load, at which a solve has converged",
+                   1e-14, 0.1));
+  table.add(
+      number("ssa_max_steps", o.max_steps, "", "largest number of nonlinear steps of a solve", 1));
+  table.add(
+      one_of_two("ssa_multigrid_precision", o.single_precision, "single", "double",
+                 "floating-point precision of multigrid and of the built-in conjugate gradients"));
   table.add(number("ssa_multigrid_smoothing", o.multigrid.smoothing, "",
-                   "degree of the Chebyshev smoother on the finest grid; on others one more", 1,
-                   10));
+                   "degree of the Chebyshev smoother on the finest grid; one more on coarser grids",
+                   1, 10));
   table.add(number("ssa_multigrid_gather", o.multigrid.gather, "",
-                   "unknown cells of a level of the multigrid up to which one rank has all of them",
+                   "unknown cells of a multigrid level up to which a single rank holds the level",
                    0));
-  table.add(number("ssa_multigrid_share", o.multigrid.share, "",
-                   "unknown cells per rank of a level of the multigrid below which fewer ranks "
-                   "have it",
-                   0));
+  table.add(number(
+      "ssa_multigrid_cells_per_rank", o.multigrid.share, "",
+      "unknown cells per rank of a multigrid level below which fewer ranks hold the level", 0));
+}
+
+inline void add_grid_cut(OptionTable& table, std::string& cut) {
+  table.add(
+      choice("grid_cut", cut, "equal|ice",
+             "subdomains of equal size, or with about equal numbers of icy cells along x and y"));
 }
 
 inline void add_sliding_exponent(OptionTable& table, SsaOptions& o) {
@@ -43,7 +50,7 @@ inline void add_pico_options(OptionTable& table, PicoOptions& o) {
   table.add(number("pico_continental_shelf_depth", o.continental_shelf_depth, "m",
                    "bed elevation that bounds the continental shelf", -HUGE_VAL, 0));
   table.add(number("pico_continental_ice_area", o.continental_ice_area, "m2",
-                   "area above which grounded ice is no ice rise", 0));
+                   "area above which grounded ice is continental, not an ice rise", 0));
   table.add(flag("pico_exclude_ice_rises", o.exclude_ice_rises,
                  "exclusion of ice rises: they have no grounding line"));
   table.add(number("pico_boxes", o.boxes, "", "number of boxes of the largest shelf", 1, 100));

@@ -32,12 +32,12 @@ int write_all(int fd, const std::string& text) {
 
 } // namespace
 
-void write_text_file(const std::string& path, const std::string& text, bool append) {
+void write_text_file(const std::string& path, const std::string& text) {
   struct stat status {};
   const bool exists = ::stat(path.c_str(), &status) == 0;
-  const bool through_temporary = !append && (!exists || S_ISREG(status.st_mode));
+  const bool through_temporary = !exists || S_ISREG(status.st_mode);
   const std::string written = through_temporary ? path + ".tmp" : path;
-  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | (append ? O_APPEND : O_TRUNC);
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC | O_NONBLOCK;
   if (through_temporary) { // a new file: it replaces links of that name instead of following them
     ::unlink(written.c_str());
     flags |= O_EXCL | O_NOFOLLOW;

@@ -1,10 +1,22 @@
-// Numbers with units (quantity.cpp), converted by UDUNITS-2 (units.cpp) or refused (no_units.cpp).
+// Values of options: lists like "2x2,8x8", whole numbers, numbers with units (parse.cpp). Units are
+// converted by UDUNITS-2 (units.cpp) or refused (no_units.cpp).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace nunatak {
+
+/// At least one item; items may be empty.
+std::vector<std::string> split(const std::string& text, char separator);
+
+bool ends_with(const std::string& text, const std::string& end);
+
+/// A whole number from `min` to `max`. Throws Error naming `what`.
+std::int64_t whole_number(const std::string& text, std::int64_t min, std::int64_t max,
+                          const std::string& what);
 
 using UnitConversion = std::function<double(double)>;
 

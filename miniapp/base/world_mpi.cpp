@@ -2,8 +2,10 @@
 #include "io/agree.hpp"
 #include "io/async/servers.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/base/version.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/base/world_comm.hpp"
 
@@ -32,6 +34,12 @@ template <class T> T reduce(T value, MPI_Datatype type, MPI_Op op) {
 } // namespace
 
 MPI_Comm world_comm() { return computing; }
+
+Versions library_versions() {
+  Versions all = io::library_versions();
+  all.insert(all.begin(), {"MPI", io::mpi_library()});
+  return all;
+}
 
 int World::rank() const {
   int rank = 0;
@@ -67,7 +75,7 @@ bool World::all_come(double seconds) const {
 }
 
 void World::abort() const {
-  MPI_Abort(MPI_COMM_WORLD, 1);
+  MPI_Abort(MPI_COMM_WORLD, exit_error);
   std::abort(); // not reached
 }
 

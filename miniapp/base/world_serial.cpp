@@ -1,10 +1,13 @@
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/version.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <cstdlib>
 
 namespace nunatak {
+
+Versions library_versions() { return {}; }
 
 int World::rank() const { return 0; }
 int World::size() const { return 1; }
@@ -26,7 +29,7 @@ std::unique_ptr<Ranks> World::ranks(const Decomposition& decomposition) const {
 }
 
 bool World::all_come(double) const { return true; }
-void World::abort() const { std::exit(1); }
+void World::abort() const { std::exit(exit_error); }
 
 struct Processes::Parts {};
 Processes::Processes(int, char**) {}

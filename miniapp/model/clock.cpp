@@ -51,7 +51,7 @@ int EarlyEnd::tell(const std::string& where, const std::string& state) const {
     std::cerr << "nunatak: ended early at " + where + " (" + reason() + "): " + next + "\n"
               << std::flush;
   }
-  return state.empty() ? 1 : ended_early;
+  return state.empty() ? exit_error : ended_early;
 }
 
 } // namespace nunatak

@@ -106,7 +106,8 @@ public:
   std::string reason() const; ///< "SIGTERM", "SIGUSR1", "the limit -run_wall", ""
 
   /// Prints on standard error (rank 0) that the run ended at `where` and continues from the file
-  /// `state`. Returns the exit status: ended_early, or 1 if `state` is empty.
+  /// `state`. Returns the exit status: ended_early, or exit_error if `state`
+  /// is empty.
   int tell(const std::string& where, const std::string& state) const;
 
 private:

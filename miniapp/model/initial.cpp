@@ -3,14 +3,15 @@
 #include "io/durable/verify.hpp"
 #include "kernels/cases/continent.hpp"
 #include "kernels/cases/exact_ssa.hpp"
+#include "kernels/cases/sites.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/grid/elementary.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "kernels/step/sites.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/model/variables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -194,13 +195,13 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 
 } // namespace
 
-io::ReadOptions ways_to_read(const Options& options) {
-  io::ReadOptions ways;
-  ways.by = io::read_by(options.io_read);
-  ways.slab_bytes = options.io.gather_bytes();
-  ways.ranks_per_node = options.io.ranks_per_node;
-  ways.hints = options.io.hints;
-  return ways;
+io::ReadOptions input_options(const Options& options) {
+  io::ReadOptions how;
+  how.by = io::read_by(options.io_read);
+  how.slab_bytes = options.io.gather_bytes();
+  how.ranks_per_node = options.io.ranks_per_node;
+  how.hints = options.io.hints;
+  return how;
 }
 
 InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
@@ -213,7 +214,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
         throw Error(std::string(error.what()) + "; -i_verify no reads it all the same");
       }
     }
-    m_input = std::make_unique<Input>(options.input, comm, log, ways_to_read(options));
+    m_input = std::make_unique<Input>(options.input, comm, log, input_options(options));
   }
   const bool continent = m_input || options.init == "marine";
   const auto choose = [&](std::string& option, const char* name, const char* value) {
@@ -290,11 +291,27 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
   return d;
 }
 
-void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const {
+/// A restart with PICO of a run without an ocean: its file lacks the water.
+void InitialState::require_ocean() const {
+  if (!continues() || m_options.ocean != "pico") return;
+  for (const std::string name : {"theta_ocean", "salinity_ocean"}) {
+    if (m_input->gives(name) || m_options.given.count(name) > 0) continue;
+    throw Error(m_options.input + ": variable '" + name + "' is missing: expected it, or option -" +
+                name + ", for -ocean pico; the run that wrote the file had no ocean");
+  }
+}
+
+bool InitialState::has(const std::string& field) const {
+  return variable_info(field).role != Role::ocean || m_options.ocean != "none" ||
+         (m_input ? m_found.count(field) > 0 : m_options.init == "marine");
+}
+
+void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) {
   const Patch patch = ranks.patch();
   set_constants(m_options, forcing);
   if (m_input) {
-    m_input->read(m_options, grid, ranks, state, forcing);
+    require_ocean();
+    m_found = m_input->read(m_options, grid, ranks, state, forcing);
     log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);

@@ -11,11 +11,13 @@
 #include "miniapp/model/options.hpp"
 
 #include <memory>
+#include <set>
+#include <string>
 
 namespace nunatak {
 
 /// How input files are read: -io_read and related options.
-io::ReadOptions ways_to_read(const Options& options);
+io::ReadOptions input_options(const Options& options);
 
 class InitialState {
 public:
@@ -26,12 +28,16 @@ public:
   Grid horizontal_grid(MPI_Comm comm) const;
 
   /// Reads state and forcing with ghosts, sets the levels of `grid`. Collective. Errors: input.hpp.
-  void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) const;
+  void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing);
 
   double time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; } ///< s
   /// True for a restart.
   bool continues() const { return m_input && m_input->time(); }
   std::string title() const;
+
+  /// False for a field of the ocean if this run has no ocean and its initial state had no such
+  /// field: the array holds a constant, from which no later run should start.
+  bool has(const std::string& field) const;
 
   /// How the file was read, or the generator. Collective.
   nlohmann::json report() const;
@@ -39,10 +45,12 @@ public:
 private:
   Decomposition balanced(const Grid& grid, MPI_Comm comm) const; ///< -grid_cut ice
   void choose_levels(Grid& grid, MpiRanks& ranks, const State& state) const;
+  void require_ocean() const;
 
   const Options& m_options;
   const Log& m_log;
   std::unique_ptr<Input> m_input;
+  std::set<std::string> m_found; ///< optional variables of the input
 };
 
 } // namespace nunatak

@@ -271,12 +271,15 @@ void Input::read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<doubl
   read_field({"thk", "m", 0.0, 1e4, Interpolation::thickness}, grid, ranks, thk);
 }
 
-void Input::read(const Options& options, const Grid& grid, MpiRanks& ranks, State& state,
-                 Forcing& forcing) const {
+std::set<std::string> Input::read(const Options& options, const Grid& grid, MpiRanks& ranks,
+                                  State& state, Forcing& forcing) const {
+  std::set<std::string> found;
   const bool slides = options.stress != "sia", has_ocean = options.ocean != "none";
   const auto optional = [&](FieldInfo info, const Array2<double>& field, bool is_used = true) {
     info.is_used = is_used;
-    return gives(info.variable) && read_field(info, grid, ranks, field);
+    if (!gives(info.variable) || !read_field(info, grid, ranks, field)) return false;
+    found.insert(info.variable);
+    return true;
   };
   const auto climate = [&](FieldInfo info, const Array2<double>& field, bool is_used = true) {
     info.has_mean = true;
@@ -317,6 +320,7 @@ void Input::read(const Options& options, const Grid& grid, MpiRanks& ranks, Stat
         KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
   }
   if (gives("usurf")) check_surface(grid, ranks, state);
+  return found;
 }
 
 /// Logs the mean difference of the file's surface from the model's, which follows from flotation.

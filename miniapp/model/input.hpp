@@ -16,6 +16,9 @@
 #include "miniapp/model/input_field.hpp"
 #include "miniapp/model/options.hpp"
 
+#include <set>
+#include <string>
+
 namespace nunatak {
 
 class Input {
@@ -41,10 +44,10 @@ public:
   }
 
   /// Reads thk, topg and the other variables that `options` use; absent ones keep their value in
-  /// Forcing. Collective. Throws Error naming file and variable: wrong dimensions or units, NaN,
-  /// negative thickness.
-  void read(const Options& options, const Grid& grid, MpiRanks& ranks, State& state,
-            Forcing& forcing) const;
+  /// Forcing. Returns the names of the optional ones that were read. Collective. Throws Error
+  /// naming file and variable: wrong dimensions or units, NaN, negative thickness.
+  std::set<std::string> read(const Options& options, const Grid& grid, MpiRanks& ranks,
+                             State& state, Forcing& forcing) const;
 
   void read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<double>& thk) const;
 

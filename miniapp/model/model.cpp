@@ -4,6 +4,8 @@
 #include "miniapp/model/petsc/ssa.hpp"
 #include "miniapp/model/session.hpp"
 
+#include <algorithm>
+
 namespace nunatak {
 
 namespace {
@@ -70,6 +72,9 @@ void Model::diagnose(double time) {
 
 FieldList Model::fields() {
   FieldList fields = restart_fields(state(), forcing());
+  fields.erase(std::remove_if(fields.begin(), fields.end(),
+                              [&](const Field& f) { return !m_initial.has(f.name); }),
+               fields.end());
   m_diagnostics->add_fields(*m_hybrid, fields);
   return fields;
 }

@@ -14,6 +14,7 @@
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
+#include <iostream>
 #include <vector>
 
 namespace nunatak {
@@ -40,69 +41,68 @@ void add_start_and_grid(OptionTable& table, Options& o) {
       "i", o.input,
       "NetCDF file with thk and topg, or a file written by nunatak, which continues that run"));
   table.add(flag("i_verify", o.i_verify,
-                 "comparison of that file, and of those that are continued, with their sums in "
-                 "manifest.jsonl, if they have any"));
-  table.add(word("io_read", o.io_read, io::reader_words(),
-                 "readers of that file: every rank, rank 0 for all, all together, or a rank of "
-                 "each node (auto: each on one "
-                 "node, else direct)"));
-  table.add(word("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
+                 "verification of that file, and of series that are continued, against the "
+                 "checksums in manifest.jsonl, if there are any"));
   table.add(
-      number("seed", o.seed, "", "seed of -init marine: another number, another continent", 0));
+      choice("io_read", o.io_read, io::reader_words(),
+             "ranks that read that file: each its own block, rank 0 for all, all collectively, "
+             "or one per node for the others (auto: each on a single node, else direct)"));
+  table.add(choice("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
+  table.add(number("seed", o.seed, "", "seed of the random continent of -init marine", 0));
 
   table.section("Grid; PETSc's options of a DMDA are also accepted: -da_processors_x, -da_grid_x, "
                 "-da_refine, -dm_view, ...");
-  table.add(number("grid_Mx", o.Mx, "",
-                   "grid points along x (0: from the input, or as -init has it: 381 of marine)", 0,
-                   most_points));
+  table.add(
+      number("grid_Mx", o.Mx, "",
+             "grid points along x (0: from the input or the default of -init, 381 for marine)", 0,
+             most_points));
   table.add(number(
       "grid_My", o.My, "",
-      "grid points along y (0: from the input or -init; with -grid_Mx as makes square cells)", 0,
-      most_points));
+      "grid points along y (0: from the input or -init, or for square cells if -grid_Mx is given)",
+      0, most_points));
   table.add(number("grid_Mz", o.Mz, "", "vertical levels (0: from a restart file, or 31)", 0,
                    max_levels));
   table.add(number("grid_dx", o.dx, "m",
                    "grid spacing (0: from the input, or from the number of points)", 0, 1e7));
   table.add(
       number("grid_Lz", o.Lz, "m", "height of the column (0: from the thickest ice)", 0, 1e5));
-  table.add(word("grid_z_spacing", o.z_spacing, "quadratic|equal",
-                 "spacing of the levels: finer near the bed, or equal"));
-  table.add(number("grid_px", o.px, "", "ranks along x (0: as PETSc's DMDA chooses)", 0));
-  table.add(number("grid_py", o.py, "", "ranks along y (0: as PETSc's DMDA chooses)", 0));
-  table.add(word("grid_cut", o.cut, "equal|ice",
-                 "patches of equal size, or of about the same ice along x and y"));
-  table.add(word("halo", o.halo, "auto|packed|loops|dmda",
-                 "ghost exchange: one message per neighbour for all arrays, packed by the host or "
-                 "by the loops of the kernels (auto: on "
-                 "a GPU), or array by array through the DMDA's scatters"));
-  table.add(word("gpu_aware_mpi", o.gpu_aware_mpi, "auto|on|off",
-                 "messages of -halo loops from the memory of the GPU, or from pinned memory of the "
-                 "host (auto: as MPI says)"));
+  table.add(choice("grid_z_spacing", o.z_spacing, "quadratic|equal",
+                   "spacing of the levels: finer near the bed, or equal"));
+  table.add(number("grid_px", o.px, "", "ranks along x (0: chosen by PETSc's DMDA)", 0));
+  table.add(number("grid_py", o.py, "", "ranks along y (0: chosen by PETSc's DMDA)", 0));
+  add_grid_cut(table, o.cut);
+  table.add(
+      choice("halo", o.halo, "auto|packed|loops|dmda",
+             "ghost exchange: one message per neighbour for all arrays, packed on the host or by "
+             "kernels (auto: by kernels on a GPU), or array by array through the DMDA's scatter"));
+  table.add(choice("gpu_aware_mpi", o.gpu_aware_mpi, "auto|on|off",
+                   "messages of -halo loops from GPU memory, or from pinned host memory (auto: as "
+                   "MPI reports)"));
 
   table.section("Time");
   table.add(number("run_years", o.run_years, "year",
-                   "length of the run (0: everything is evaluated once and written)", 0,
+                   "length of the run (0: the initial state is evaluated once and written)", 0,
                    longest_run));
   table.add(number("run_until", o.run_until, "year",
-                   "model time at which the run ends, in place of -run_years", -longest_run,
+                   "model time at which the run ends, instead of -run_years", -longest_run,
                    longest_run));
   table.add(number("run_steps", o.run_steps, "",
                    "largest number of steps (0: no limit); without -run_years the number of steps",
                    0));
   table.add(number("dt_max", o.dt_max, "year", "longest time step", 1e-6, longest_run));
   table.add(duration("run_wall", o.run_wall,
-                     "limit on the wall (3h50m, 90min, 3:50:00): the run ends before it, leaves "
-                     "its state, and has status 85; so "
-                     "it does after SIGTERM or SIGUSR1"));
+                     "wall-clock limit (3h50m, 90min, 3:50:00): the run ends before it, writes its "
+                     "state and exits with status 85, as it does after SIGTERM or SIGUSR1"));
 }
 
 void add_ice(OptionTable& table, Options& o) {
   table.section("Stress balance");
-  table.add(word("stress", o.stress, "auto|sia|ssa|ssa+sia",
-                 "stress balance (auto: sia for dome, ssa for shelf and stream, else ssa+sia)"));
-  table.add(word("rheology", o.rheology, "auto|isothermal|paterson_budd",
-                 "ice softness: constant, or a function of temperature (auto: isothermal for dome, "
-                 "shelf, stream)"));
+  table.add(choice("stress", o.stress, "auto|sia|ssa|ssa+sia",
+                   "stress balance (auto: sia for dome, ssa for shelf and stream, else ssa+sia)"));
+  table.add(
+      choice("rheology", o.rheology, "auto|isothermal|paterson_budd",
+             "ice softness: constant, or a function of temperature (auto: isothermal for dome, "
+             "shelf, stream)"));
   table.add(number("softness", o.hybrid.stress.softness, "Pa-3 s-1", "softness A of isothermal ice",
                    1e-30, 1e-15));
   table.add(number("sia_e", o.hybrid.stress.sia_enhancement, "",
@@ -124,19 +124,20 @@ void add_ice(OptionTable& table, Options& o) {
                    "bed elevation of the largest friction angle"));
   table.add(number("till_overburden_fraction", o.hybrid.stress.till.overburden_fraction, "",
                    "effective pressure of a thawed till as a fraction of overburden", 1e-4, 1));
-  table.add(flag("till_subgrid", o.ssa.till_subgrid,
-                 "drag at the grounding line on the grounded part of a cell; no: on the whole of a "
-                 "grounded cell"));
+  table.add(flag(
+      "till_subgrid", o.ssa.till_subgrid,
+      "drag at the grounding line on the grounded part of a cell (no: on whole grounded cells)"));
   table.add(number("till_frozen_below", o.hybrid.stress.till.dT_frozen, "K",
                    "temperature below the melting point at which the till of high beds is frozen "
                    "and carries all overburden",
                    1e-3));
 
-  table.section("Solver of the stress balance (SSA); PETSc's own options have the prefix ssa_, "
-                "too: -ssa_ksp_type, -ssa_pc_type, ...");
-  table.add(word("ssa_solver", o.ssa_solver, "auto|own|petsc",
-                 "solver: our Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc "
-                 "if one of its options is given)"));
+  table.section("Solver of the stress balance (SSA); PETSc's options with the prefix ssa_ are also "
+                "accepted: -ssa_ksp_type, -ssa_pc_type, ...");
+  table.add(
+      choice("ssa_solver", o.ssa_solver, "auto|own|petsc",
+             "built-in Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if "
+             "one of its options is given)"));
   add_ssa_options(table, o.ssa);
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
@@ -148,10 +149,9 @@ void add_forcing(OptionTable& table, Options& o) {
   table.section("Climate where the input has none");
   table.add(number("climatic_mass_balance", o.climatic_mass_balance, "kg m-2 year-1",
                    "surface mass balance at sea level", -3e5, 3e5));
-  table.add(number("climatic_mass_balance_halving", o.climatic_mass_balance_halving, "K",
-                   "cooling of the surface with its elevation that halves snowfall (0: snowfall "
-                   "does not change)",
-                   0));
+  table.add(number(
+      "climatic_mass_balance_halving", o.climatic_mass_balance_halving, "K",
+      "cooling of the surface with elevation that halves snowfall (0: constant snowfall)", 0));
   table.add(number("ice_surface_temp", o.ice_surface_temp, "K",
                    "temperature at the ice surface at sea level", 150, 273.15));
   table.add(number("ice_surface_lapse_rate", o.ice_surface_lapse_rate, "K km-1",
@@ -160,17 +160,17 @@ void add_forcing(OptionTable& table, Options& o) {
   table.add(number("theta_ocean", o.theta_ocean, "K", "ocean temperature for PICO", 200, 330));
   table.add(number("salinity_ocean", o.salinity_ocean, "g/kg", "ocean salinity for PICO", 0, 50));
   table.add(
-      word("energy", o.energy, "auto|on|off",
-           "temperature of the ice as a variable (auto: on, or as the run that is continued)"));
+      choice("energy", o.energy, "auto|on|off",
+             "evolution of the ice temperature (auto: on, or as in the run that is continued)"));
 
   table.section("Ocean");
-  table.add(word("ocean", o.ocean, "auto|pico|none",
-                 "melt below ice shelves (auto: none for dome, shelf, stream)"));
+  table.add(choice("ocean", o.ocean, "auto|pico|none",
+                   "melt below ice shelves (auto: none for dome, shelf, stream)"));
   add_pico_options(table, o.pico);
-  table.add(word("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
+  table.add(choice("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
   table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
                  "reuse of shelves, distances and boxes while cell types, continental shelf and "
-                 "basins do not change"));
+                 "basins are unchanged"));
 }
 
 void add_output(OptionTable& table, Options& o) {
@@ -186,17 +186,17 @@ void add_output(OptionTable& table, Options& o) {
   table.add(number("spatial_every", o.spatial_every, "year", "time between maps", 0, longest_run));
   table.add(text("timeseries_file", o.timeseries_file, "scalars at every time step"));
   table.add(flag("overwrite", o.overwrite,
-                 "replacement of the files of maps and scalars by a restarted run, which else "
-                 "continues them, or refuses to start"));
+                 "replacement of the files of maps and scalars by a restarted run (no: it "
+                 "continues them, or refuses to start)"));
   table.add(number("io_commit_every", o.io_commit_every, "",
-                   "records after which a growing file of direct is made durable (0, and other "
-                   "formats: at its end)",
+                   "records after which a growing file of format direct is made durable (0, and "
+                   "other formats: when it is closed)",
                    0));
-  table.add(word("io_order", o.io_order, "yxz|zyx",
-                 "order of dimensions in files: as in memory, or levels before rows"));
+  table.add(choice("io_order", o.io_order, "yxz|zyx",
+                   "order of dimensions in files: as in memory, or levels first"));
   table.add(number("io_budget", o.io_budget, "%",
-                   "share of the run's time above which a line warns of output (0: never; unless "
-                   "given, only in runs of a minute or more)",
+                   "percentage of the run time spent on output above which a warning is printed "
+                   "(0: never; by default only in runs of a minute or more)",
                    0, 100));
   table.add(text("report", o.report, "JSON report of times, iterations, bytes, versions"));
   table.add(flag("verbose", o.verbose, "one line per time step, and the table of times"));
@@ -221,7 +221,7 @@ void check(const Options& o) {
   need(o.given.count("run_years") + o.given.count("run_until") < 2,
        "options -run_years and -run_until: expected one of them, found both");
   need(o.run_wall == 0.0 || !o.output.empty() || !o.snapshot_file.empty(),
-       "option -run_wall: expected -o or -snapshot_file, too, for the state in which the run ends");
+       "option -run_wall: expected also -o or -snapshot_file, for the state at the end");
   need(o.Mx != 1 && o.My != 1 && o.Mz != 1,
        "options -grid_Mx, -grid_My, -grid_Mz: expected 0 or at least 2, found 1");
   need(o.hybrid.stress.till.phi_max >= o.hybrid.stress.till.phi_min,
@@ -238,7 +238,7 @@ void check(const Options& o) {
        "option -spatial_every: expected a positive time with -spatial_file");
   need(!o.spatial_file.empty() ||
            o.given.count("spatial_every") + o.given.count("spatial_vars") == 0,
-       "options -spatial_every and -spatial_vars: expected -spatial_file, too, for the maps");
+       "options -spatial_every and -spatial_vars: expected also -spatial_file");
 }
 
 /// Checks all files that the run reads and writes. On rank 0.
@@ -262,6 +262,12 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
 bool read_options(Session& session, OptionTable& table, Options& options) {
   if (!session.read(table)) return false;
   options.given = table.names_set();
+  if (!session.has_arguments() && options.given.empty()) {
+    if (session.rank() != 0) return false;
+    table.print_title(std::cout);
+    std::cout << "-help lists all options, -version the libraries of this program.\n";
+    return false;
+  }
   check(options);
   io::Watchdog::of_process().set(session.comm(), options.io.patience.count);
   const io::Watchdog::Scope scope(options.output, "look");

@@ -89,8 +89,8 @@ struct Options {
 /// Rows for all options, bound to `options`, which must outlive the table.
 void add_model_options(OptionTable& table, Options& options);
 
-/// Sets `options` and other rows, and checks them. False after -help, which is printed. Throws
-/// Error.
+/// Sets `options` and other rows, and checks them. False after -help or -version, and without any
+/// option, after which rank 0 prints what to type. Throws Error.
 bool read_options(Session& session, OptionTable& table, Options& options);
 
 /// All options with their values, for the report.

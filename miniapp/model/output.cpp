@@ -9,10 +9,9 @@
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/io_options.hpp"
 #include "miniapp/base/paths.hpp"
-#include "miniapp/base/server_report.hpp"
 #include "miniapp/base/units.hpp"
-#include "miniapp/base/words.hpp"
 #include "miniapp/model/old_series.hpp"
 #include "miniapp/model/variables.hpp"
 
@@ -40,14 +39,14 @@ double next_multiple(double time, double every_years) {
   return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
 }
 
-/// The history attribute, padded to a multiple of 4 KiB so that it can grow. See docs/files.md.
-std::string with_room(std::string lines) {
-  constexpr std::size_t room = 4096;
-  lines.resize((lines.size() / room + 1) * room, ' ');
+/// The history attribute, padded to a multiple of 4 KiB so that it can grow in place.
+std::string padded(std::string lines) {
+  constexpr std::size_t block = 4096;
+  lines.resize((lines.size() / block + 1) * block, ' ');
   return lines;
 }
 
-std::string without_room(const std::string& lines) {
+std::string without_padding(const std::string& lines) {
   return lines.substr(0, lines.find_last_not_of(' ') + 1);
 }
 
@@ -78,9 +77,10 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
       throw Error(std::string("option -spatial_vars: ") + error.what());
     }
     if (!options.spatial_file.empty() && find(model.fields(), name) == nullptr) {
-      const std::string why = name.compare(0, 5, "pico_") == 0
-                                  ? " (expected -ocean pico, found " + options.ocean + ")"
-                                  : "";
+      const bool of_ocean =
+          name.compare(0, 5, "pico_") == 0 || variable_info(name).role == Role::ocean;
+      const std::string why =
+          of_ocean ? " (expected -ocean pico, found " + options.ocean + ")" : "";
       throw Error("option -spatial_vars: " + name + " is not computed in this run" + why);
     }
   }
@@ -109,7 +109,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
         if (m_options.i_verify) // otherwise a flipped bit would be copied and get a new checksum
           io::require_intact(m_ranks.comm(), path);
         old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(),
-                    ways_to_read(m_options));
+                    input_options(m_options));
       }
     } catch (const Error& error) {
       throw Error("option " + option + ": this run continues another one, but not its file '" +
@@ -119,12 +119,12 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   if (old) {
     series.records = old->records();
     series.last = old->last();
-    history = without_room(old->history()) + "\n" + m_history;
+    history = without_padding(old->history()) + "\n" + m_history;
     m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " +
                std::to_string(old->later()) + " later ones are computed again");
   }
   for (io::Attribute& attribute : schema.attributes) {
-    if (attribute.name == "history") attribute = {"history", with_room(history)};
+    if (attribute.name == "history") attribute = {"history", padded(history)};
     if (attribute.name == "title" && old && !old->title().empty())
       attribute = {"title", old->title()};
   }
@@ -154,7 +154,7 @@ std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema
                                        io::FileOptions options) {
   auto file = m_writer->open(path, schema, options);
   const std::string kind =
-      io::has_features(m_options.io, io::classic) ? io::classic_kind(schema, m_options.io) : "";
+      io::has_features(m_options.io, io::classic) ? io::classic_kind(schema) : "";
   if (std::exchange(m_kind, kind) != kind) m_log.line(path + ": a classic file, " + kind);
   const auto hints = file->hints();
   if (hints.count("ignored") > 0 &&
@@ -202,7 +202,8 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   for (const VariableInfo& variable : variables()) {
     const Field* field = find(fields, variable.name);
     const bool restart = field != nullptr && field->restart;
-    if (variable.role == Role::restart && !restart)
+    if (!restart && (variable.role == Role::restart ||
+                     (variable.role == Role::ocean && m_options.ocean != "none")))
       throw Error(path + ": variable '" + variable.name +
                   "' is missing (expected in every file that a run can start from)");
     if (restart) state_names += (state_names.empty() ? "" : " ") + std::string(variable.name);
@@ -229,12 +230,12 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
   m_files.push_back(path);
   if (m_options.io.transport == "sync") m_log.line("wrote " + path);
-  tell_committed();
+  log_committed();
   log_layout(*file);
 }
 
 /// Logs files that were committed since the last call, by output servers too.
-void Output::tell_committed() {
+void Output::log_committed() {
   for (const std::string& path : m_writer->take_committed()) m_log.line("wrote " + path);
 }
 
@@ -333,7 +334,7 @@ void Output::finish_writing() {
   const double begin = m_timers.elapsed();
   m_writer->finish();
   m_drain = m_timers.elapsed() - begin;
-  tell_committed();
+  log_committed();
 }
 
 void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {

@@ -74,7 +74,7 @@ private:
   void log_layout(const io::File& file) const; ///< logs the choice of -io_layout auto
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
-  void tell_committed();
+  void log_committed();
   void finish_writing();
   void check_budget(const io::Summary& summary, nlohmann::json& json) const;
 

@@ -1,31 +1,19 @@
 #include "miniapp/model/report.hpp"
 
 #include "io/agree.hpp"
-#include "io/formats/mpi_io.hpp"
 #include "io/watchdog.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/text_file.hpp"
+#include "miniapp/model/session.hpp"
 
-#include <petscversion.h>
 #include <sys/resource.h>
 
 #include <cstdio>
 #include <ctime>
 
 namespace nunatak {
-
-nlohmann::json versions() {
-  nlohmann::json json = {{"nunatak", NUNATAK_VERSION}, {"MPI", io::mpi_library()}};
-  json["PETSc"] = std::to_string(PETSC_VERSION_MAJOR) + "." + std::to_string(PETSC_VERSION_MINOR) +
-                  "." + std::to_string(PETSC_VERSION_SUBMINOR);
-  json["Kokkos"] = std::to_string(KOKKOS_VERSION / 10000) + "." +
-                   std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
-                   std::to_string(KOKKOS_VERSION % 100);
-  for (const auto& [name, version] : io::library_versions()) json[name] = version;
-  return json;
-}
 
 std::string utc_now() {
   const std::time_t now = std::time(nullptr);
@@ -40,7 +28,9 @@ Report::Report(const Options& options, const Grid& grid, MPI_Comm comm)
 
   const Decomposition& d = grid.decomposition;
   m_json["started"] = utc_now();
-  m_json["versions"] = versions();
+  for (const Versions& some : {versions(), petsc_version()}) {
+    for (const auto& [name, version] : some) m_json["versions"][name] = version;
+  }
   m_json["ranks"] = {
       {"size", d.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
   m_json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()},
@@ -60,18 +50,30 @@ void Report::finish(const Timers& timers, const Log& log) {
 
   char text[160];
   log.line("");
-  std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10s %7s", "seconds", "calls", "min",
-                "mean", "max", "share");
+  std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10s %10s", "seconds", "calls", "min",
+                "mean", "max", "of total");
   log.line(text);
+  double other = wall; // mean over ranks of what no timer of the first level measures
   for (const Timers::Summary& s : timers.summarise(m_comm)) {
     m_json["timers"][s.name] = {
-        {"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}};
-    std::snprintf(text, sizeof text, "%-34s %8ld %10.3f %10.3f %10.3f %6.1f%%", s.name.c_str(),
-                  s.calls, s.min, s.mean, s.max, 100.0 * s.mean / wall);
+        {"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}, {"depth", s.depth}};
+    const std::string name = std::string(2 * static_cast<std::size_t>(s.depth), ' ') + s.name;
+    const int n = std::snprintf(text, sizeof text, "%-34s %8ld %10.3f %10.3f %10.3f", name.c_str(),
+                                s.calls, s.min, s.mean, s.max);
+    if (s.depth == 0) {
+      other -= s.mean;
+      std::snprintf(text + n, sizeof text - static_cast<std::size_t>(n), " %8.1f %%",
+                    100.0 * s.mean / wall);
+    }
     log.line(text);
   }
-  std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10.3f", "total", "", "", "", wall);
-  log.line(text);
+  const auto line = [&](const char* name, double seconds) {
+    std::snprintf(text, sizeof text, "%-34s %8s %10s %10.3f %10s %8.1f %%", name, "", "", seconds,
+                  "", 100.0 * seconds / wall);
+    log.line(text);
+  };
+  line("other", other);
+  line("total", wall);
 
   const io::Watchdog::Scope scope(m_path, "report");
   io::on_rank_0(m_comm, [&] {

@@ -15,9 +15,6 @@ namespace nunatak {
 /// The current time in ISO 8601.
 std::string utc_now();
 
-/// Versions of this program and its libraries: name -> version.
-nlohmann::json versions();
-
 class Report {
 public:
   /// Throws Error naming the file at once if `options.report` cannot be written.

@@ -67,13 +67,21 @@ void set_in_table(OptionTable& table, const FileOption& given) {
 
 } // namespace
 
-Session::Session(int argc, char** argv) : m_libraries(argc, argv), m_comm(world_comm()) {
+Versions petsc_version() {
+  return {{"PETSc", std::to_string(PETSC_VERSION_MAJOR) + "." +
+                        std::to_string(PETSC_VERSION_MINOR) + "." +
+                        std::to_string(PETSC_VERSION_SUBMINOR)}};
+}
+
+Session::Session(int argc, char** argv)
+    : m_argc(argc), m_argv(argv), m_libraries(argc, argv), m_comm(world_comm()) {
   MPI_Comm_rank(m_comm, &m_rank);
   MPI_Comm_size(m_comm, &m_size);
   for (int a = 0; a < argc; ++a) {
     const std::string word = argv[a];
-    if (word == "-help" || word == "--help" || word == "-h") {
-      m_help = true;
+    if (word == "-help" || word == "--help" || word == "-h" || word == "-version" ||
+        word == "--version") {
+      continue; // read() answers them
     } else if (word == "-options_file") {
       if (a + 1 == argc || is_option(argv[a + 1]))
         m_error = "option -options_file: expected the name of a file, found none";
@@ -92,15 +100,12 @@ Session::Session(int argc, char** argv) : m_libraries(argc, argv), m_comm(world_
   const int failed = io::watched(".petscrc", "start of PETSc", [&] {
     return static_cast<int>(PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr));
   });
-  if (failed != 0) MPI_Abort(m_comm, 1);
+  if (failed != 0) MPI_Abort(m_comm, exit_error);
   std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are still written
 }
 
 bool Session::read(OptionTable& table) {
-  if (m_help) {
-    if (m_rank == 0) table.print_help(std::cout);
-    return false;
-  }
+  if (table.answer(m_argc, m_argv, petsc_version())) return false;
   if (!m_error.empty()) throw Error(m_error);
   PetscBool skipped = PETSC_FALSE;
   NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, "-skip_petscrc", &skipped));

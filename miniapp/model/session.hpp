@@ -24,20 +24,25 @@ public:
   int size() const { return m_size; }
 
   /// Sets the table from PETSC_OPTIONS, options files and the command line; later ones override.
-  /// False after -help, which rank 0 prints. Throws Error on all ranks: unreadable file, argument
+  /// False after OptionTable::answer(). Throws Error on all ranks: unreadable file, argument
   /// without option, refused value, option unknown to table and PETSc. Collective.
   bool read(OptionTable& table);
   const std::vector<std::string>& options_files() const { return m_options_files; }
+  bool has_arguments() const { return m_argc > 1; }
 
 private:
+  int m_argc;
+  char** m_argv;
   Libraries m_libraries;
   MPI_Comm m_comm;
   int m_rank = 0, m_size = 1;
   std::vector<char*> m_words; ///< the command line, for PETSc
   std::vector<std::string> m_options_files;
-  bool m_help = false;
   std::string m_error; ///< error of the command line, if any
 };
+
+/// For -version and reports.
+Versions petsc_version();
 
 /// Throws Error for an option with one of `prefixes` that `user` has not used. Call it when the
 /// PETSc object is set up.

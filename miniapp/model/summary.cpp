@@ -120,13 +120,19 @@ std::vector<Scalar> Summary::scalars() const {
 }
 
 std::string Summary::line(const Clock& clock, const char* why, const SsaReport& ssa) const {
+  const double year = clock.time() / seconds_per_year;
+  char step[100];
+  if (clock.zero_length()) {
+    std::snprintf(step, sizeof step, "no step: year %.4f", year);
+  } else {
+    std::snprintf(step, sizeof step, "step %5lld  year %10.4f  dt %8.4f a (%s)",
+                  static_cast<long long>(clock.steps()), year, m_dt / seconds_per_year, why);
+  }
   char text[200];
   std::snprintf(text, sizeof text,
-                "step %5lld  year %10.4f  dt %8.4f a (%s)  volume %.6g km3  fastest %5.0f m/a  "
-                "SSA: %d steps, %d linear",
-                static_cast<long long>(clock.steps()), clock.time() / seconds_per_year,
-                m_dt / seconds_per_year, why, m_thickness.value() * m_cell_area / 1e9,
-                m_fastest * seconds_per_year, ssa.steps, ssa.linear_iterations);
+                "%s  volume %.6g km3  fastest %5.0f m/a  SSA: %d steps, %d linear iterations", step,
+                m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year, ssa.steps,
+                ssa.linear_iterations);
   return text;
 }
 

@@ -17,6 +17,7 @@ std::size_t Timers::index(const std::string& name) {
   if (found != m_entries.end()) return static_cast<std::size_t>(found - m_entries.begin());
   Entry entry;
   entry.name = name;
+  entry.depth = m_depth;
   NUNATAK_PETSC(PetscLogEventRegister(name.c_str(), m_class, &entry.event));
   m_entries.push_back(entry);
   return m_entries.size() - 1;
@@ -24,6 +25,7 @@ std::size_t Timers::index(const std::string& name) {
 
 Timers::Scope::Scope(Timers& timers, const std::string& name)
     : m_timers(timers), m_index(timers.index(name)), m_start(MPI_Wtime()) {
+  m_timers.m_depth += 1;
   PetscLogEventBegin(m_timers.m_entries[m_index].event, 0, 0, 0, 0);
   Kokkos::Profiling::pushRegion(name);
 }
@@ -31,6 +33,7 @@ Timers::Scope::Scope(Timers& timers, const std::string& name)
 Timers::Scope::~Scope() {
   Exec().fence("nunatak: end of a timed scope");
   Kokkos::Profiling::popRegion();
+  m_timers.m_depth -= 1;
   Entry& entry = m_timers.m_entries[m_index];
   PetscLogEventEnd(entry.event, 0, 0, 0, 0);
   entry.seconds += MPI_Wtime() - m_start;
@@ -45,7 +48,7 @@ std::vector<Timers::Summary> Timers::summarise(MPI_Comm comm) const {
   const std::vector<io::OverRanks> reduced = io::over_ranks(comm, seconds);
   std::vector<Summary> summaries;
   for (std::size_t e = 0; e < m_entries.size(); ++e)
-    summaries.push_back({reduced[e], m_entries[e].name, m_entries[e].calls});
+    summaries.push_back({reduced[e], m_entries[e].name, m_entries[e].depth, m_entries[e].calls});
   return summaries;
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 constexpr Kind map = Kind::map, ice_map = Kind::ice_map, integers = Kind::integers,
                columns = Kind::columns;
-constexpr Role restart = Role::restart, diagnostic = Role::diagnostic;
+constexpr Role restart = Role::restart, of_ocean = Role::ocean, diagnostic = Role::diagnostic;
 
 const Flags cell_types{{0, 2, 3, 4}, "ice_free_bedrock grounded_ice floating_ice ice_free_ocean"};
 const Flags ice_rises{{0, 1, 2, 3}, "ocean ice_rise continental_ice_sheet floating_ice"};
@@ -58,10 +58,10 @@ const std::vector<VariableInfo>& variables() {
       {"bheatflx", map, restart, "W m-2", "W m-2",
        "upward_geothermal_heat_flux_at_ground_level_in_land_ice", "upward geothermal heat flux"},
       // ocean
-      {"basins", integers, restart, "", "", "", "drainage basins of PICO; 0 is none"},
-      {"theta_ocean", map, restart, "K", "K", "sea_water_potential_temperature",
+      {"basins", integers, of_ocean, "", "", "", "drainage basins of PICO; 0 is none"},
+      {"theta_ocean", map, of_ocean, "K", "K", "sea_water_potential_temperature",
        "ocean potential temperature given to PICO"},
-      {"salinity_ocean", map, restart, "g kg-1", "g kg-1", "sea_water_absolute_salinity",
+      {"salinity_ocean", map, of_ocean, "g kg-1", "g kg-1", "sea_water_absolute_salinity",
        "ocean salinity given to PICO"},
       {"pico_shelf_mask", integers, diagnostic, "", "", "", "number of the ice shelf; 0 is none"},
       {"pico_box_mask", integers, diagnostic, "", "", "",

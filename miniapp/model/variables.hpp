@@ -10,8 +10,9 @@ namespace nunatak {
 /// integers: (y, x), a mask or label; columns: doubles (y, x, z).
 enum class Kind { map, ice_map, integers, columns };
 
-/// restart: in every restart file; diagnostic: computed by a run (except tauc and hardav if given).
-enum class Role { restart, diagnostic };
+/// restart: in every restart file; ocean: in those of runs with an ocean; diagnostic: computed by a
+/// run (except tauc and hardav if given).
+enum class Role { restart, ocean, diagnostic };
 
 /// Mask values and their meanings (CF flag_values, flag_meanings).
 struct Flags {

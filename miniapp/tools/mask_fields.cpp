@@ -1,7 +1,8 @@
 #include "miniapp/tools/mask_fields.hpp"
 
 #include "kernels/cases/noise.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/units.hpp"
 
 #include <limits>
 #include <optional>
@@ -41,14 +42,10 @@ Domain::Domain(const std::string& text, const Mask& mask, const std::string& wha
 class SeedRules::Values {
 public:
   Values(const Patch& p, const Mask& mask, const Domain& domain)
-      : m_patch(p), m_row(static_cast<std::size_t>(p.xm) + 2) {
-    m_values.resize(m_row * (static_cast<std::size_t>(p.ym) + 2));
-    m_inside.resize(m_values.size(), 0);
+      : m_patch(p), m_domain(domain), m_values(make_array<int>("mask", p)) {
     for (int j = 0; j <= p.ym + 1; ++j) {
       for (int i = 0; i <= p.xm + 1; ++i) {
-        if (!in_grid(j, i)) continue;
-        m_values[at(j, i)] = mask.value(p.global_j(j), p.global_i(i));
-        m_inside[at(j, i)] = domain.contains(m_values[at(j, i)]);
+        if (in_grid(j, i)) m_values(j, i) = mask.value(p.global_j(j), p.global_i(i));
       }
     }
   }
@@ -57,17 +54,13 @@ public:
     const int gj = m_patch.global_j(j), gi = m_patch.global_i(i);
     return gj >= 0 && gj < m_patch.My && gi >= 0 && gi < m_patch.Mx;
   }
-  bool in_domain(int j, int i) const { return m_inside[at(j, i)] != 0; } // false outside the grid
-  int operator()(int j, int i) const { return m_values[at(j, i)]; }      // of a grid cell
+  bool in_domain(int j, int i) const { return in_grid(j, i) && m_domain.contains(m_values(j, i)); }
+  int operator()(int j, int i) const { return m_values(j, i); } // of a grid cell
 
 private:
-  std::size_t at(int j, int i) const {
-    return static_cast<std::size_t>(j) * m_row + static_cast<std::size_t>(i);
-  }
   Patch m_patch;
-  std::size_t m_row;
-  std::vector<int> m_values;
-  std::vector<char> m_inside;
+  const Domain& m_domain;
+  Array2<int> m_values;
 };
 
 SeedRules::SeedRules(const std::string& text, const std::string& domain, const Mask& mask)

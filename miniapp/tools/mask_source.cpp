@@ -1,8 +1,8 @@
 #include "miniapp/tools/mask_source.hpp"
 
 #include "kernels/cases/masks.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
-#include "miniapp/base/words.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/netcdf.hpp"
 #include "miniapp/tools/netpbm.hpp"
@@ -36,7 +36,7 @@ Mask generated(const std::string& text, int Mx, int My) {
                                   words[n], 0, std::numeric_limits<std::int64_t>::max(), what))
                             : std::uint64_t{1};
   };
-  const auto share = [&](std::size_t n, double otherwise) {
+  const auto fraction = [&](std::size_t n, double otherwise) {
     const double value = words.size() > n ? parse_quantity(words[n], "", what) : otherwise;
     if (!(value >= 0.0 && value <= 1.0))
       throw Error(what + ": expected a number from 0 to 1, found '" + words[n] + "'");
@@ -45,14 +45,14 @@ Mask generated(const std::string& text, int Mx, int My) {
   Mask mask{Mx, My, text, {}, false};
   if (name == "percolation") {
     numbers(1, 2);
-    mask.value = [p = share(1, 0.0), s = seed(2)](int j, int i) {
+    mask.value = [p = fraction(1, 0.0), s = seed(2)](int j, int i) {
       return masks::percolation(p, s, j, i) ? 1 : 0;
     };
     return mask;
   }
   if (name == "shelves") {
     numbers(0, 2);
-    mask.value = masks::Shelves(Mx, My, seed(1), share(2, 0.5));
+    mask.value = masks::Shelves(Mx, My, seed(1), fraction(2, 0.5));
     mask.cell_types = true;
     return mask;
   }

@@ -2,14 +2,14 @@
 //
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3] [-picture differences.ppm]
 //
-// Exit status: 0 all equal, 1 some differ, 2 error. Examples: docs/tools.md. Neighbours: check/.
+// Neighbours: check/.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/tools/check/differences.hpp"
 #include "miniapp/tools/tool.hpp"
 
@@ -29,21 +29,20 @@ struct CheckOptions {
 
   void add_to(OptionTable& table) {
     table.section("What is checked");
-    table.add(
-        text("i", input,
-             "file with thk, topg, mask, basins and pico_... (or the first word, without -i)"));
+    table.add(text("i", input,
+                   "file with thk, topg, mask, basins and pico_... (or the first argument, without "
+                   "-i)"));
     table.add(
         text("forcing", forcing, "file on the same grid with basins, theta_ocean, salinity_ocean"));
-    table.add(
-        text("fields", fields,
-             "names of fields to compare, separated by commas (none: all that the file has)"));
+    table.add(text("fields", fields,
+                   "names of fields to compare, separated by commas (none: all in the file)"));
     table.add(number("tolerance", tolerance, "",
                      "largest relative difference of temperature, salinity, overturning, melt", 0,
                      1));
-    table.add(
-        flag("pism_2.3", pism_2_3,
-             "answers with two defects of PISM 2.3: labels that split, distances that saturate"));
-    table.section("Parameters that the file does not have, or others than those");
+    table.add(flag("pism_2.3", pism_2_3,
+                   "reproduction of two defects of PISM 2.3: labels that split, distances that "
+                   "saturate"));
+    table.section("Parameters, if the file does not have them or to replace its values");
     add_pico_options(table, pico);
     table.section("Ranks and output");
     table.add(text("virtual_ranks", virtual_ranks,
@@ -78,145 +77,170 @@ struct CheckOptions {
   }
 };
 
-class Check {
-public:
-  Check(const CheckOptions& options, const std::set<std::string>& set)
-      : m_options(options), m_file(options.input, options.forcing), m_pico(options.pico) {
-    m_parameters = m_file.parameters(m_pico, set);
-    const int Mx = static_cast<int>(m_file.x.size()), My = static_cast<int>(m_file.y.size());
-    if (options.virtual_ranks.empty())
-      m_ranks = World().ranks(Decomposition::make(Mx, My, World().size()));
-    else
-      m_ranks = std::make_unique<VirtualRanks>(decomposition_of(options.virtual_ranks, Mx, My));
-    m_input = m_file.input(*m_ranks);
-  }
-
-  /// Compares all fields with a computation that has these defects. True if all are equal.
-  bool run(PismDefects defects) {
-    m_results.clear();
-    m_left_out.clear();
-    m_without_ocean.clear();
-    m_marks.assign(m_file.x.size() * m_file.y.size(), 0.0);
-    const PicoAnswer answer =
-        compute_pico(*m_ranks, m_file, m_pico, m_input, m_file.ocean_source(), defects);
-    m_shelves = answer.shelves;
-    if (m_file.has("mask") && m_options.wants("mask"))
-      m_results.push_back(compare_types(*m_ranks, m_file, m_input, m_marks));
-    for (const PicoField& field : pico_fields()) {
-      if (!m_options.wants(field.name)) continue;
-      if (!m_file.has(field.name)) {
-        m_left_out.push_back(field.name);
-      } else if (field.is_water() && m_file.ocean_source() == OceanSource::none) {
-        m_without_ocean.push_back(field.name);
-      } else {
-        m_results.push_back(
-            compare_field(*m_ranks, m_file, field, answer.fields, m_options.tolerance, m_marks));
-      }
-    }
-    if (m_results.empty())
-      throw Error("file '" + m_file.path() +
-                  "': expected fields of PICO (pico_shelf_mask, ...), found none");
-    return std::all_of(m_results.begin(), m_results.end(),
-                       [](const FieldDifference& d) { return d.different == 0; });
-  }
-
-  void report(bool equal, const std::string& remark) const {
-    std::vector<Record> records;
-    for (const FieldDifference& d : m_results) records.push_back(d.record(m_file));
-    if (World().rank() == 0) print(std::cout, records, equal, remark);
-    write_json(m_options.json, {{"file", m_file.path()},
-                                {"version", NUNATAK_VERSION},
-                                {"equal", equal},
-                                {"remark", remark},
-                                {"parameters", m_parameters},
-                                {"fields", records},
-                                {"not_in_the_file", m_left_out},
-                                {"without_ocean", m_without_ocean}});
-    write_picture(m_options.picture, *m_ranks, m_input, m_marks,
-                  m_file.y.back() > m_file.y.front());
-  }
-
-private:
-  void print(std::ostream& out, const std::vector<Record>& records, bool equal,
-             const std::string& remark) const {
-    const auto list = [&](const std::string& title, const std::vector<std::string>& names) {
-      for (std::size_t n = 0; n < names.size(); ++n) out << (n == 0 ? title : ", ") << names[n];
-      if (!names.empty()) out << "\n";
-    };
-    out << m_file.path() << ": " << m_file.x.size() << " x " << m_file.y.size() << " cells, "
-        << m_shelves << " shelves\n";
-    for (const std::string& line : m_parameters) out << "  " << line << "\n";
-    if (m_file.ocean_source() == OceanSource::box0)
-      out << "  water of box 0 is the file's (it has no theta_ocean, salinity_ocean)\n";
-    out << "\n";
-    print_table(out, records,
-                {{"field", "field"},
-                 {"compared", "cells"},
-                 {"different", "different"},
-                 {"largest", "largest difference"},
-                 {"j", "first: j"},
-                 {"i", "i"},
-                 {"x_m", "x km", 1e-3},
-                 {"y_m", "y km", 1e-3},
-                 {"expected", "expected"},
-                 {"found", "found"}});
-    out << "\n";
-    list("not compared, not in the file: ", m_left_out);
-    list("not compared, the file has no theta_ocean and salinity_ocean, nor pico_..._box0: ",
-         m_without_ocean);
-    const auto different = std::count_if(m_results.begin(), m_results.end(),
-                                         [](const auto& d) { return d.different > 0; });
-    if (equal) out << "all equal (fields: " << m_results.size() << ")\n";
-    if (!equal) out << "different: " << different << " of " << m_results.size() << " fields\n";
-    if (!remark.empty()) out << remark << "\n";
-    out << std::flush;
-  }
-
-  const CheckOptions& m_options;
-  PicoFile m_file;
-  PicoOptions m_pico;
-  std::vector<std::string> m_parameters;
-  std::unique_ptr<Ranks> m_ranks;
-  std::vector<PicoInput> m_input;
-  GridValues m_marks;
-  int m_shelves = 0;
-  std::vector<FieldDifference> m_results;
-  std::vector<std::string> m_left_out, m_without_ocean;
+struct Parameter {
+  const char *option, *pism; ///< names; PISM's begins with ocean.pico.
+  double factor;             ///< from PISM's unit to that of the option
+};
+constexpr Parameter parameters[] = {
+    {"pico_gamma_T", "heat_exchange_coefficent", 1.0},
+    {"pico_overturning", "overturning_coefficent", 1.0},
+    {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0},
+    {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6}, // km2
+    {"pico_boxes", "number_of_boxes", 1.0},
+    {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0},
 };
 
-/// States whether the defects of PISM 2.3 explain the differences.
-std::string explanation(const CheckOptions& options, const std::set<std::string>& set) {
-  const std::string then = "; with -pism_2.3 all fields are equal";
-  Check other(options, set);
-  if (other.run({false, true}))
-    return "PISM 2.3's distances that saturate explain all of it" + then;
-  if (other.run({true, false})) return "PISM 2.3's labels that split explain all of it" + then;
-  if (other.run({true, true}))
-    return "PISM 2.3's labels that split and distances that saturate explain all of it" + then;
-  return "";
+/// Sets the parameters that are not given as options to those of the file. Returns a line about
+/// each: value and origin.
+std::vector<std::string> take_parameters(OptionTable& table, const PicoFile& file) {
+  const std::set<std::string> given = table.names_set();
+  std::vector<std::string> lines;
+  for (const Parameter& p : parameters) {
+    std::string origin = "option";
+    if (given.count(p.option) == 0) {
+      const auto [value, where] = file.parameter(p.pism, p.factor);
+      origin = value.empty() ? "default" : where;
+      if (!value.empty()) table.set(p.option, &value);
+    }
+    lines.push_back(std::string(p.option) + " = " + table.value_text(p.option) + " (" + origin +
+                    ")");
+  }
+  return lines;
 }
 
-bool run(const CheckOptions& options, const std::set<std::string>& set) {
+/// The comparison of all fields with one computation.
+struct Comparison {
+  std::vector<FieldDifference> fields;
+  std::vector<std::string> left_out, without_ocean;
+  GridValues marks; ///< cells that differ
+  int shelves = 0;
+
+  bool all_equal() const {
+    return std::all_of(fields.begin(), fields.end(),
+                       [](const FieldDifference& d) { return d.different == 0; });
+  }
+};
+
+Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ranks,
+                   const std::vector<PicoInput>& input, PismDefects defects) {
+  Comparison all;
+  all.marks.assign(file.x.size() * file.y.size(), 0.0);
+  const PicoAnswer answer =
+      compute_pico(ranks, file, options.pico, input, file.ocean_source(), defects);
+  all.shelves = answer.shelves;
+  if (file.has("mask") && options.wants("mask"))
+    all.fields.push_back(compare_types(ranks, file, input, all.marks));
+  for (const PicoField& field : pico_fields()) {
+    if (!options.wants(field.name)) continue;
+    if (!file.has(field.name)) {
+      all.left_out.push_back(field.name);
+    } else if (field.is_water() && file.ocean_source() == OceanSource::none) {
+      all.without_ocean.push_back(field.name);
+    } else {
+      all.fields.push_back(
+          compare_field(ranks, file, field, answer.fields, options.tolerance, all.marks));
+    }
+  }
+  if (all.fields.empty())
+    throw Error("file '" + file.path() +
+                "': expected fields of PICO (pico_shelf_mask, ...), found none");
+  return all;
+}
+
+void print(const PicoFile& file, const std::vector<std::string>& lines, const Comparison& all,
+           const std::vector<Record>& records, const std::string& remark) {
+  const auto list = [](const std::string& title, const std::vector<std::string>& names) {
+    for (std::size_t n = 0; n < names.size(); ++n) std::cout << (n == 0 ? title : ", ") << names[n];
+    if (!names.empty()) std::cout << "\n";
+  };
+  std::cout << file.path() << ": " << file.x.size() << " x " << file.y.size() << " cells, "
+            << all.shelves << " shelves\n";
+  for (const std::string& line : lines) std::cout << "  " << line << "\n";
+  if (file.ocean_source() == OceanSource::box0)
+    std::cout << "  water of box 0 is the file's (it has no theta_ocean, salinity_ocean)\n";
+  std::cout << "\n";
+  print_table(std::cout, records,
+              {{"field", "field"},
+               {"compared", "cells"},
+               {"different", "different"},
+               {"largest", "largest difference"},
+               {"j", "first: j"},
+               {"i", "i"},
+               {"x_m", "x km", 1e-3},
+               {"y_m", "y km", 1e-3},
+               {"expected", "expected"},
+               {"found", "found"}});
+  std::cout << "\n";
+  list("not compared, not in the file: ", all.left_out);
+  list("not compared, the file has no theta_ocean and salinity_ocean, nor pico_..._box0: ",
+       all.without_ocean);
+  if (all.all_equal()) {
+    std::cout << "all equal (fields: " << all.fields.size() << ")\n";
+  } else {
+    std::cout << "different: "
+              << std::count_if(all.fields.begin(), all.fields.end(),
+                               [](const auto& d) { return d.different > 0; })
+              << " of " << all.fields.size() << " fields\n";
+  }
+  if (!remark.empty()) std::cout << remark << "\n";
+  std::cout << std::flush;
+}
+
+bool run(const CheckOptions& options, OptionTable& table) {
   options.check();
-  Check check(options, set);
-  const bool equal = check.run({options.pism_2_3, options.pism_2_3});
-  check.report(equal, equal || options.pism_2_3 ? "" : explanation(options, set));
-  return equal;
+  const PicoFile file(options.input, options.forcing);
+  const std::vector<std::string> lines = take_parameters(table, file);
+  const int Mx = static_cast<int>(file.x.size()), My = static_cast<int>(file.y.size());
+  std::unique_ptr<Ranks> ranks;
+  if (options.virtual_ranks.empty()) {
+    ranks = World().ranks(Decomposition::make(Mx, My, World().size()));
+  } else {
+    ranks = std::make_unique<VirtualRanks>(decomposition_of(options.virtual_ranks, Mx, My));
+  }
+  const std::vector<PicoInput> input = file.input(*ranks);
+  const auto with = [&](PismDefects defects) {
+    return compare(options, file, *ranks, input, defects);
+  };
+  const Comparison all = with({options.pism_2_3, options.pism_2_3});
+
+  // which defects of PISM 2.3 explain all differences
+  std::string remark;
+  const auto explain = [&](PismDefects defects, const std::string& what) {
+    if (remark.empty() && with(defects).all_equal())
+      remark = "PISM 2.3's " + what + " explain all of it; with -pism_2.3 all fields are equal";
+  };
+  if (!all.all_equal() && !options.pism_2_3) {
+    explain({false, true}, "distances that saturate");
+    explain({true, false}, "labels that split");
+    explain({true, true}, "labels that split and distances that saturate");
+  }
+
+  std::vector<Record> records;
+  for (const FieldDifference& d : all.fields) records.push_back(d.record(file));
+  if (World().rank() == 0) print(file, lines, all, records, remark);
+  write_json(options.json, {{"file", file.path()},
+                            {"version", NUNATAK_VERSION},
+                            {"equal", all.all_equal()},
+                            {"remark", remark},
+                            {"parameters", lines},
+                            {"fields", records},
+                            {"not_in_the_file", all.left_out},
+                            {"without_ocean", all.without_ocean}});
+  write_picture(options.picture, *ranks, input, all.marks, file.y.back() > file.y.front());
+  return all.all_equal();
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
-  bool equal = true;
   std::vector<const char*> words(argv, argv + argc);
   if (argc > 1 && !is_option(argv[1])) words.insert(words.begin() + 1, "-i");
-  const int status = run_program(argc, argv, "nunatak-check", [&](Libraries&) {
+  return run_program(argc, argv, "nunatak-check", [&](Libraries&) {
     CheckOptions options;
-    OptionTable table("nunatak-check: PICO's fields in a file of PISM, computed anew and compared",
+    OptionTable table("nunatak-check: recomputes PICO's fields in a file of PISM and compares them",
                       "nunatak-check run.nc -forcing ocean.nc -picture differences.ppm");
     options.add_to(table);
-    if (table.read(static_cast<int>(words.size()), words.data()))
-      equal = run(options, table.names_set());
+    if (!table.read(static_cast<int>(words.size()), words.data())) return 0;
+    return run(options, table) ? 0 : exit_differs;
   });
-  return status != 0 ? 2 : equal ? 0 : 1;
 }

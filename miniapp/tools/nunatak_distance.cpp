@@ -2,10 +2,10 @@
 //
 //   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4
 //
-// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/distance/distance.hpp (solvers).
+// Neighbours: tool.hpp, kernels/distance/distance.hpp (solvers).
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/tool.hpp"
 
@@ -79,7 +79,7 @@ std::string describe(const Answer::Field& field, const RankSet& set) {
   }
   return field.name + ", " + field.long_name + ": " + std::to_string(spread_of(set, {seeds}).sum) +
          " seeds, largest distance " + std::to_string(spread_of(set, {largest}).max) + ", " +
-         std::to_string(spread_of(set, {lost}).sum) + " cells without a way to a seed";
+         std::to_string(spread_of(set, {lost}).sum) + " cells that no seed reaches";
 }
 
 Answer answer_of(const RankSet& set, const DistanceFields& fields,
@@ -150,7 +150,7 @@ int main(int argc, char** argv) {
         "nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
         "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 "
         "-compare");
-    options.add_to(table, "all answers with the first of their kind");
+    options.add_to(table, "all results with the first of their kind");
     table.section("Distances");
     table.add(text("solvers", options.solvers,
                    "list (none: all that count steps) of " + distance_solver_docs()));

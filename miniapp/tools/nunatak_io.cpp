@@ -1,19 +1,20 @@
 // nunatak-io: the cost of writing the state of a model with several methods. Output only, any size.
 //
-//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -repeat 7
+//   mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -methods pnetcdf,serial -repeat 7
 //
-// Methods A, B, ... alternate with a raw write baseline P (as many bytes by plain pwrite()):
-// P A B, A B P, B P A, ... A repetition ends when its file is durable. Examples: docs/output.md.
-// Neighbours in miniapp/tools/io/: workload.hpp (what is written), turn.hpp (one repetition),
-// host.hpp, io_report.hpp (tables and JSON).
+// Methods A, B, ... alternate with the raw write baseline R (as many bytes by plain pwrite()):
+// R A B, A B R, B R A, ... A repetition ends when its file is durable.
+// Neighbours in miniapp/tools/io/: workload.hpp (what is written), repetition.hpp, host.hpp,
+// io_report.hpp (tables and JSON).
+#include "io/registry.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/io_options.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/base/world_comm.hpp"
-#include "miniapp/tools/io/bench_options.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
-#include "miniapp/tools/io/turn.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,32 +26,120 @@ using namespace nunatak::tools;
 
 namespace {
 
+struct BenchOptions {
+  std::string workload = "pism:G5km", methods, order, read = "no", verify = "first", folder = ".",
+              json;
+  double scale = 0.1, compute = 0.0;
+  bool scale_levels = false, keep = false;
+  int repeat = 7, records = 1, variables = 0;
+  io::Options io; // -io_<knob>
+
+  void add_to(OptionTable& table) {
+    table.section("What is written");
+    table.add(text("workload", workload, "model and size, from the list below"));
+    table.add(number("scale", scale, "", "factor of horizontal lengths; odd ones stay odd"));
+    table.add(flag("scale_levels", scale_levels, "scaling of the number of levels as well"));
+    table.add(number("variables", variables, "",
+                     "number of variables, evenly from the list (0: all)", 0));
+    table.add(number("records", records, "", "records per file", 1));
+    table.add(
+        number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
+    table.section("How it is written");
+    table.add(text("methods", methods,
+                   "methods of output to compare, a list: format/layout/name=value/..., where name "
+                   "is one of the options -io_... without io_: "
+                   "direct,netcdf4/zslab/deflate=1/order=zyx; the options below apply to all of "
+                   "them (none: one method, by these options)"));
+    table.add(number("repeat", repeat, "",
+                     "timed repetitions, after a warm-up (1: one repetition without a warm-up)",
+                     1));
+    table.add(choice("io_order", order, "yxz|zyx",
+                     "order of dimensions in the file, levels fastest or slowest (none: the "
+                     "workload's own)"));
+    add_io_options(table, io);
+    table.section("Reading");
+    table.add(text("read", read,
+                   "methods of reading each file again: no, or a list of " + io::reader_words()));
+    table.add(choice("verify", verify, "first|all|no",
+                     "comparison of every value read: in the first repetition, in all, or never"));
+    table.section("Where");
+    table.add(text("o", folder, "folder, in which nunatak-io.files is created and removed"));
+    table.add(flag("keep", keep, "the files of the last repetition are kept"));
+    table.add(text("report", json, "JSON file of all measurements"));
+    std::vector<std::string> notes{"Workloads, with -scale 1"};
+    for (const std::string& line : workload_table()) notes.push_back("  " + line);
+    notes.emplace_back("  gcrm:R with R from 0 to 12");
+    table.notes(notes);
+  }
+};
+
+/// The items of -methods. Hints and chunks contain commas: an item that begins with name=value
+/// continues the previous one.
+std::vector<std::string> items_of(const std::string& text) {
+  std::vector<std::string> items;
+  for (const std::string& word : split(text, ',')) {
+    const bool goes_on = word.substr(0, word.find('/')).find('=') != std::string::npos;
+    if (goes_on && !items.empty()) {
+      items.back() += "," + word;
+    } else {
+      items.push_back(word);
+    }
+  }
+  return items;
+}
+
+/// The methods of -methods; without it one, from -io_<knob>. Throws Error for unknown names.
+std::vector<OutputMethod> methods_of(const BenchOptions& options, const std::string& usual_order) {
+  std::vector<OutputMethod> methods;
+  for (const std::string& name :
+       items_of(options.methods.empty() ? options.io.format + "/" + options.io.layout
+                                        : options.methods)) {
+    OutputMethod method{name, options.order.empty() ? usual_order : options.order, options.io};
+    std::string of_writer;
+    for (const std::string& word : split(name, '/')) {
+      if (word.rfind("order=", 0) != 0) {
+        of_writer += (of_writer.empty() ? "" : "/") + word;
+        continue;
+      }
+      method.order = word.substr(6);
+      if (method.order != "yxz" && method.order != "zyx")
+        throw Error("method of output '" + name + "', order: expected yxz or zyx, found '" +
+                    method.order + "'");
+    }
+    method.options = io::parse_method(of_writer, options.io, "order");
+    methods.push_back(method);
+  }
+  return methods;
+}
+
+/// The methods of -read; empty: no reading. Throws Error for unknown names.
+std::vector<io::ReadBy> reads_of(const std::string& list) {
+  std::vector<io::ReadBy> reads;
+  if (list == "no") return reads;
+  for (const std::string& word : split(list, ',')) {
+    try {
+      reads.push_back(io::read_by(word));
+    } catch (const Error& error) {
+      throw Error(std::string("option -read: ") + error.what());
+    }
+  }
+  return reads;
+}
+
 /// A method of writing and its results.
-struct Way {
-  WayResults results;
+struct Method {
+  MethodResults results;
   std::unique_ptr<io::Writer> writer;
   std::string file; ///< file name in the folder
 };
 
-std::vector<Way> make_ways(const std::vector<NamedWay>& named, MPI_Comm comm) {
-  std::vector<Way> ways;
-  for (const NamedWay& name : named) {
-    Way way;
-    way.results.named = name;
-    way.writer = io::make_writer(comm, name.options);
-    way.file = "way" + std::to_string(ways.size()) + ".nc";
-    ways.push_back(std::move(way));
-  }
-  return ways;
-}
-
-/// Disk: all files at a time. Memory: one record of all arrays, and half of it for copies.
+/// Disk: the files at any time. Memory: one record of all arrays, and half of it for copies.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host,
-                   const Record& disk, std::uint64_t bytes, const std::vector<Way>& ways) {
-  const bool joined = std::any_of(ways.begin(), ways.end(), [](const Way& w) {
-    return is_in_subfiles(w.results.named.options);
+                   const Record& disk, std::uint64_t bytes, const std::vector<Method>& methods) {
+  const bool joined = std::any_of(methods.begin(), methods.end(), [](const Method& m) {
+    return m.results.method.leaves_subfiles();
   });
-  const std::uint64_t files = (options.keep ? ways.size() : 1) + (joined ? 1 : 0);
+  const std::uint64_t files = (options.keep ? methods.size() : 1) + (joined ? 1 : 0);
   const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
     if (needed <= found) return;
     throw Error("workload '" + workload.name + "': expected " + std::to_string(needed) + " bytes " +
@@ -70,149 +159,151 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
   std::array<std::int64_t, 2> most{static_cast<std::int64_t>(arrays.bytes()),
                                    -static_cast<std::int64_t>(arrays.bytes())};
   MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
-  Record record;
-  record["name"] = workload.name;
-  record["scale"] = options.scale;
-  record["text"] = workload.text;
-  for (const WorkloadDimension& d : workload.dimensions) record["dimensions"][d.name] = d.length;
-  record["variables"] = workload.variables.size() + 1; // includes time
-  record["records"] = options.records;
-  record["bytes_per_record"] = workload.bytes_per_record();
-  record["fixed_bytes"] = workload.fixed_bytes();
-  record["memory_per_rank"] = {{"min", -most[1]},
-                               {"max", most[0]}}; // bytes with ghosts; 0: a rank without cells
-  return record;
+  Record dimensions;
+  for (const WorkloadDimension& d : workload.dimensions) dimensions[d.name] = d.length;
+  return {{"name", workload.name},
+          {"scale", options.scale},
+          {"text", workload.text},
+          {"dimensions", dimensions},
+          {"variables", workload.variables.size() + 1}, // includes time
+          {"records", options.records},
+          {"bytes_per_record", workload.bytes_per_record()},
+          {"fixed_bytes", workload.fixed_bytes()},
+          // bytes with ghosts; 0: a rank without cells
+          {"memory_per_rank", {{"min", -most[1]}, {"max", most[0]}}}};
 }
 
-struct TurnsOf {
+struct Repetitions {
   MPI_Comm comm;
   const BenchOptions& options;
   const std::vector<io::ReadBy>& reads;
   const Scratch& scratch;
   const Compute& compute;
   Arrays& arrays;
+  int all; ///< repetitions, the warm-up included
 
-  /// Writes, reads and removes a file. The first of several repetitions is the warm-up.
-  void take(Way& way, std::size_t turn, std::size_t turns) const {
-    const NamedWay& named = way.results.named;
+  /// The first of several repetitions is the warm-up.
+  bool is_counted(int repetition) const { return repetition > 0 || all == 1; }
+
+  /// Writes, reads and removes a file.
+  void run(Method& method, int repetition) const {
+    MethodResults& results = method.results;
     const auto records = static_cast<std::size_t>(options.records);
-    const bool counts = turn > 0 || turns == 1;
-    const WriteTurn written = write_turn(comm, *way.writer, arrays, named.order,
-                                         scratch.path(way.file), records, compute);
-    const std::int64_t size = scratch.bytes(way.file);
-    if (counts) {
-      way.results.writes.push_back(written);
-      way.results.file_bytes.push_back(size);
-    }
+    const bool counted = is_counted(repetition);
+    const Writing written = write_file(comm, *method.writer, arrays, results.method.order,
+                                       scratch.path(method.file), records, compute);
+    results.file_bytes = scratch.bytes(method.file);
+    if (counted) results.writings.push_back(written);
 
-    const bool verify = options.verify == "all" || (options.verify == "first" && turn == 0);
+    const bool verify = options.verify == "all" || (options.verify == "first" && repetition == 0);
     const std::vector<io::ReadBy> by =
         reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
-    std::string file = way.file;
-    if (is_in_subfiles(named.options) && !by.empty()) {
+    std::string file = method.file;
+    if (results.method.leaves_subfiles() && !by.empty()) {
       file += ".joined";
-      const double seconds = join_turn(comm, scratch.path(way.file), scratch.path(file));
-      if (counts) way.results.joins.push_back(seconds);
+      const double seconds = join_file(comm, scratch.path(method.file), scratch.path(file));
+      if (counted) results.joins.push_back(seconds);
     }
     for (const io::ReadBy each : by) {
-      if (!has_file(named.options)) {
-        way.results.not_read[io::word_of(each)] = "there is no file";
+      if (!results.method.leaves_file()) {
+        results.not_read[io::word_of(each)] = "there is no file";
         continue;
       }
       io::ReadOptions how;
       how.by = each;
-      how.hints = named.options.hints;
-      how.ranks_per_node = named.options.ranks_per_node;
+      how.hints = results.method.options.hints;
+      how.ranks_per_node = results.method.options.ranks_per_node;
       scratch.drop_from_cache(file);
-      const ReadTurn read =
-          read_turn(comm, scratch.path(file), named, how, arrays, records, verify);
-      if (counts && !reads.empty()) way.results.reads[io::word_of(each)].push_back(read);
-      way.results.verified += read.compared;
+      const Reading read =
+          read_file(comm, scratch.path(file), results.method.order, how, arrays, records, verify);
+      if (counted && !reads.empty()) results.readings[io::word_of(each)].push_back(read);
+      results.verified += read.compared;
     }
-    if (!options.keep || turn + 1 < turns) {
-      scratch.remove(way.file);
+    if (!options.keep || repetition + 1 < all) {
+      scratch.remove(method.file);
       scratch.remove("manifest");
     }
   }
 };
 
-/// Prints the results and writes them as JSON, starting from `json`.
-void report(const BenchOptions& options, Record json, const std::vector<Way>& ways,
-            const std::vector<double>& probe_seconds) {
-  std::vector<Record> of_ways;
-  for (const Way& way : ways) of_ways.push_back(way_record(way.results, probe_seconds));
-  json["ways"] = of_ways;
-  if (World().rank() == 0) {
-    const Record &host = json["host"], &workload = json["workload"];
-    std::cout << workload["name"].get<std::string>() << ", scale " << options.scale << ": "
-              << workload["text"].get<std::string>() << "; " << json["probe"]["bytes"]
-              << " bytes in " << options.records << " record(s), " << host["ranks"] << " ranks on "
-              << host["nodes"] << " node(s) of " << host["cores_per_node"] << " cores, "
-              << json["file_system"]["type"].get<std::string>() << ", "
-              << host["mpi_io"].get<std::string>() << "\n";
-    if (host["oversubscribed"].get<bool>())
-      std::cout << "more ranks than cores: for correctness, not for times\n";
-    std::cout << "\n";
-    print_ways(std::cout, of_ways, json["probe"]);
-    std::cout << std::flush;
-  }
-  write_json(options.json, json);
+void print(const BenchOptions& options, const Record& json) {
+  const Record &host = json["host"], &workload = json["workload"];
+  std::cout << workload["name"].get<std::string>() << ", scale " << options.scale << ": "
+            << workload["text"].get<std::string>() << "; " << json["raw"]["bytes"] << " bytes in "
+            << options.records << " record(s), " << host["ranks"] << " ranks on " << host["nodes"]
+            << " node(s) of " << host["cores_per_node"] << " cores, "
+            << json["file_system"]["type"].get<std::string>() << ", "
+            << host["mpi_io"].get<std::string>() << "\n";
+  if (host["oversubscribed"].get<bool>())
+    std::cout << "more ranks than cores: for correctness, not for times\n";
+  std::cout << "\n";
+  print_methods(std::cout, json["methods"].get<std::vector<Record>>(), json["raw"]);
+  std::cout << std::flush;
 }
 
 void run(const BenchOptions& options, MPI_Comm comm) {
-  const int rank = io::rank_in(comm), ranks = io::size_of(comm);
   // 1. what is written, how and where; impossible requests fail before anything is written
   const Workload workload = make_workload(options.workload, options.scale, options.scale_levels,
                                           static_cast<std::size_t>(options.variables));
-  std::vector<Way> ways = make_ways(options.named_ways(workload.order), comm);
-  const std::vector<io::ReadBy> reads = options.reads();
+  std::vector<Method> methods;
+  for (const OutputMethod& method : methods_of(options, workload.order)) {
+    Method next;
+    next.results.method = method;
+    next.writer = io::make_writer(comm, method.options);
+    next.file = "method" + std::to_string(methods.size()) + ".nc";
+    methods.push_back(std::move(next));
+  }
+  const std::vector<io::ReadBy> reads = reads_of(options.read);
   World().on_rank_0([&] {
     check_files({{"-report", options.json}});
     require_writable("-report", options.json);
   });
-  const auto records = static_cast<std::size_t>(options.records);
-  const std::uint64_t bytes = workload.fixed_bytes() + workload.bytes_per_record() * records;
+  const std::uint64_t bytes =
+      workload.fixed_bytes() +
+      workload.bytes_per_record() * static_cast<std::uint64_t>(options.records);
   const Record host = host_facts(comm);
   const Scratch scratch(comm, options.folder, options.keep);
   const Record disk = file_system_facts(comm, scratch.folder());
-  require_space(options, workload, host, disk, bytes, ways);
-  Arrays arrays(workload, rank, ranks);
+  require_space(options, workload, host, disk, bytes, methods);
+  Arrays arrays(workload, io::rank_in(comm), io::size_of(comm));
   const Compute compute(options.compute);
 
   // 2. repetitions; the order rotates, so that no method always has the same predecessor
-  Probe probe(comm, scratch.path("probe"), bytes);
-  const TurnsOf turns_of{comm, options, reads, scratch, compute, arrays};
-  std::vector<double> probe_seconds;
-  const std::size_t turns = options.repeat > 1 ? static_cast<std::size_t>(options.repeat) + 1 : 1,
-                    n = ways.size() + 1;
-  for (std::size_t turn = 0; turn < turns; ++turn) {
-    const bool counts = turn > 0 || turns == 1;
+  RawWrite raw(comm, scratch.path("raw"), bytes);
+  const int all = options.repeat > 1 ? options.repeat + 1 : 1;
+  const Repetitions repetitions{comm, options, reads, scratch, compute, arrays, all};
+  std::vector<double> raw_seconds;
+  const std::size_t n = methods.size() + 1;
+  for (int repetition = 0; repetition < all; ++repetition) {
     for (std::size_t k = 0; k < n; ++k) {
-      const std::size_t next = (turn + k) % n;
+      const std::size_t next = (static_cast<std::size_t>(repetition) + k) % n;
       if (next > 0) {
-        turns_of.take(ways[next - 1], turn, turns);
+        repetitions.run(methods[next - 1], repetition);
         continue;
       }
-      const double seconds = probe.run();
-      if (counts) probe_seconds.push_back(seconds);
-      scratch.remove("probe");
+      const double seconds = raw.run();
+      if (repetitions.is_counted(repetition)) raw_seconds.push_back(seconds);
+      scratch.remove("raw");
     }
   }
 
   // 3. results
-  Record json;
-  json["tool"] = "nunatak-io";
-  json["version"] = NUNATAK_VERSION;
-  json["workload"] = workload_record(workload, options, arrays, comm);
-  json["host"] = host;
-  json["file_system"] = disk;
-  json["turns"] = probe_seconds.size();
-  json["first_turn_dropped"] = turns > 1;
-  json["read_cache"] =
-      "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it";
-  json["probe"]["bytes"] = bytes;
-  json["probe"]["seconds"] = spread_of_turns(probe_seconds);
-  report(options, json, ways, probe_seconds);
+  std::vector<Record> records;
+  for (const Method& method : methods) records.push_back(record_of(method.results, raw_seconds));
+  const Record json = {
+      {"tool", "nunatak-io"},
+      {"version", NUNATAK_VERSION},
+      {"workload", workload_record(workload, options, arrays, comm)},
+      {"host", host},
+      {"file_system", disk},
+      {"repetitions", raw_seconds.size()},
+      {"warm_up_dropped", all > 1},
+      {"read_cache",
+       "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it"},
+      {"raw", {{"bytes", bytes}, {"seconds", spread_of(raw_seconds)}}},
+      {"methods", records}};
+  if (World().rank() == 0) print(options, json);
+  write_json(options.json, json);
 }
 
 } // namespace
@@ -221,14 +312,11 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-io", [&](Libraries&) {
     BenchOptions options;
     OptionTable table(
-        "nunatak-io: writes and reads the state of a model, in several ways that take turns",
-        "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -ways pnetcdf,serial -report "
+        "nunatak-io: writes and reads the state of a model with several methods, interleaved with "
+        "raw writes",
+        "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -methods pnetcdf,serial -report "
         "out.json");
     options.add_to(table);
-    if (table.read(argc, argv)) return run(options, world_comm());
-    if (World().rank() != 0) return;
-    std::cout << "\nWorkloads, with -scale 1\n";
-    for (const std::string& line : workload_table()) std::cout << "  " << line << "\n";
-    std::cout << "  gcrm:R with R from 0 to 12\n";
+    if (table.read(argc, argv)) run(options, world_comm());
   });
 }

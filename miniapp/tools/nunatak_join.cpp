@@ -47,8 +47,9 @@ void run(const JoinOptions& options) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-join", [&](Libraries&) {
     JoinOptions options;
-    OptionTable table("nunatak-join: one file of the subfiles of a layout file-per-aggregator",
-                      "nunatak-join -i run.nc -o joined.nc");
+    OptionTable table(
+        "nunatak-join: joins the subfiles of -io_layout file-per-aggregator into one file",
+        "nunatak-join -i run.nc -o joined.nc");
     table.section("Files");
     table.add(text("i", options.input,
                    "name without its number: run.nc for run.nc.0000, run.nc.0001, ..."));

@@ -2,7 +2,7 @@
 //
 //   nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare
 //
-// Examples: docs/tools.md. Neighbours: tool.hpp, kernels/labels/labels.hpp.
+// Neighbours: tool.hpp, kernels/labels/labels.hpp.
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/tools/mask_fields.hpp"
@@ -94,8 +94,7 @@ struct Census {
   std::vector<std::string> words(const Mask& mask) const {
     std::vector<std::string> lines = {std::to_string(cells) + " cells in the domain",
                                       std::to_string(components) + " components, " +
-                                          std::to_string(at_edge) +
-                                          " of them at the edge of the grid"};
+                                          std::to_string(at_edge) + " at the edge of the grid"};
     if (components > 0) {
       lines.push_back("the largest has " + std::to_string(largest.cells()) +
                       " cells; its first one is j = " + std::to_string(largest.identity / mask.Mx) +
@@ -165,7 +164,7 @@ int main(int argc, char** argv) {
     OptionTable table(
         "nunatak-labels: connected components of any mask, on real or virtual ranks",
         "nunatak-labels -mask percolation:0.593 -grid_Mx 1000 -virtual_ranks 1x1,8x8 -compare");
-    options.add_to(table, "all answers with a flood fill of the whole grid");
+    options.add_to(table, "all results with a flood fill of the whole grid");
     if (table.read(argc, argv)) run(options);
   });
 }

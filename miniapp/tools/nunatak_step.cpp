@@ -4,7 +4,7 @@
 //
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
 //
-// Results: docs/step-scaling.md. Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
+// Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
@@ -41,7 +41,7 @@ struct Options {
 };
 
 /// The cost of a part in cell visits (Ranks::work; 3 ns): per cell, per icy cell, per level of an
-/// icy cell. Measured on one core, Antarctica at 8 km, 31 levels (docs/performance.md). The SSA
+/// icy cell. Measured on one core, Antarctica at 8 km, 31 levels. The SSA
 /// reports its own work; a part without a row costs nothing.
 struct Cost {
   const char* part;
@@ -236,7 +236,7 @@ void run(const Options& o) {
                  {"bytes", "bytes sent"},
                  {"collectives", "collectives"},
                  {"loggp_s", "modelled ms", 1e3},
-                 {"loggp_work_s", "of it work", 1e3},
+                 {"loggp_work_s", "of which work", 1e3},
                  {"wall_s", "wall ms here", 1e3}});
   }
   nlohmann::ordered_json json = {{"tool", "nunatak-step"},
@@ -247,8 +247,7 @@ void run(const Options& o) {
   if (!o.ranks.virtual_ranks.empty()) json["machine"] = to_json(o.ranks.machine.machine());
   write_json(o.json, json);
   if (!different.empty())
-    throw Error("wrong result: the fields on " + different +
-                " differ from those on the first set of ranks");
+    throw Difference("the fields on " + different + " differ from those on the first set of ranks");
 }
 
 } // namespace
@@ -256,22 +255,22 @@ void run(const Options& o) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
     Options o;
-    OptionTable table("nunatak-step: hybrid steps of a synthetic continent: what each part sends, "
-                      "and modelled times",
+    OptionTable table("nunatak-step: time steps of a synthetic continent: communication and "
+                      "modelled time of each part",
                       "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");
     table.section("Problem");
     table.add(number("grid_dx", o.dx, "m", "width of a cell", 500, 500e3));
     table.add(number("grid_Mz", o.Mz, "", "levels", 2, max_levels));
     table.add(number("seed", o.seed, "", "seed of the continent", 0));
-    table.add(number("steps", o.steps, "", "steps, the first of them from rest", 1, 1000));
+    table.add(
+        number("steps", o.steps, "", "number of steps; the first one starts from rest", 1, 1000));
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
-    table.add(word("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: pico)"));
+    table.add(choice("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: pico)"));
     table.section("Solver of the stress balance (SSA)");
     add_sliding_exponent(table, o.ssa);
     add_ssa_options(table, o.ssa);
     table.section("Ranks");
-    table.add(word("grid_cut", o.cut, "equal|ice",
-                   "patches of equal size, or of about the same ice along x and y"));
+    add_grid_cut(table, o.cut);
     o.ranks.add_to(table);
     table.section("Output");
     table.add(text("report", o.json, "JSON file of all counts and times"));

@@ -55,12 +55,14 @@ void run(const std::vector<std::string>& words, const std::string& json) {
     require_writable("-report", json);
   });
   io::Verification all;
+  bool all_found = true;
   for (const std::string& word : words) {
     io::Verification one;
     try {
       one = verify(word);
-    } catch (const Error& error) { // thrown on all ranks: reported like other complaints
+    } catch (const Error& error) { // thrown on all ranks: reported after the others are verified
       one.complaints.emplace_back(error.what());
+      all_found = false;
     }
     all.files += one.files;
     all.bytes += one.bytes;
@@ -76,13 +78,12 @@ void run(const std::vector<std::string>& words, const std::string& json) {
   record["bytes"] = all.bytes;
   record["complaints"] = all.complaints;
   write_json(json, record);
-  World().on_rank_0([&] {
-    const std::string what =
-        std::to_string(all.files) + " file(s), " + std::to_string(all.bytes) + " bytes: ";
-    if (!all.complaints.empty())
-      throw Error(what + std::to_string(all.complaints.size()) + " complaint(s)");
-    std::cout << what << "as they were written" << std::endl;
-  });
+  const std::string found =
+      std::to_string(all.files) + " file(s), " + std::to_string(all.bytes) + " bytes: ";
+  const std::string complaints = std::to_string(all.complaints.size()) + " complaint(s)";
+  if (!all_found) throw Error(found + complaints);
+  if (!all.complaints.empty()) throw Difference(found + complaints);
+  if (World().rank() == 0) std::cout << found << "as they were written" << std::endl;
 }
 
 } // namespace
@@ -93,8 +94,10 @@ int main(int argc, char** argv) {
     std::string json;
     OptionTable table(
         "nunatak-verify: compares files with the sizes and sums in manifest.jsonl of their folder",
-        "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]\n\n"
-        "Without a word: this folder. The exit status is 1 if anything differs.");
+        "mpiexec -n 4 nunatak-verify [FOLDER|FILE ...]");
+    table.notes(
+        {"Without FOLDER or FILE: this folder. Exit status: 0 intact, 1 something differs, 2 "
+         "error."});
     table.section("Output");
     table.add(text("report", json, "JSON file of the complaints"));
     if (!table.read(argc, argv, &words)) return;

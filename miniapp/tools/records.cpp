@@ -1,11 +1,9 @@
 #include "miniapp/tools/records.hpp"
 
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/text_file.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
@@ -21,23 +19,6 @@ std::string cell_text(const nlohmann::ordered_json& value, double scale) {
   std::ostringstream s;
   s << std::setprecision(4) << scale * value.get<double>();
   return s.str();
-}
-
-/// Quotes texts with commas, quotes or line ends.
-std::string csv_text(const nlohmann::ordered_json& value) {
-  if (value.is_null()) return "";
-  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + "\"";
-}
-
-template <class F> std::string csv_line(const Record& record, const F& text) {
-  std::string line;
-  for (const auto& [key, value] : record.items())
-    line += (line.empty() ? "" : ",") + text(key, value);
-  return line;
 }
 
 } // namespace
@@ -70,29 +51,6 @@ void print_table(std::ostream& out, const std::vector<Record>& records,
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   if (path.empty()) return;
   World().on_rank_0([&] { write_text_file(path, json.dump(2) + "\n"); });
-}
-
-void write_csv(const std::string& path, const std::vector<Record>& records, bool append) {
-  if (path.empty() || records.empty()) return;
-  World().on_rank_0([&] {
-    const std::string names =
-        csv_line(records[0], [](const std::string& key, const Record&) { return key; });
-    std::string text, first;
-    if (append) {
-      std::ifstream old(path);
-      std::getline(old, first);
-      if (!first.empty() && first != names) {
-        throw Error("file '" + path + "': expected the columns " + names + ", found " + first);
-      }
-    }
-    if (first.empty()) text = names + "\n";
-    for (const Record& record : records) {
-      text += csv_line(record,
-                       [](const std::string&, const Record& value) { return csv_text(value); }) +
-              "\n";
-    }
-    write_text_file(path, text, append);
-  });
 }
 
 } // namespace nunatak::tools

@@ -1,4 +1,4 @@
-// Reports of the tools: one record per run, as a text table, JSON and CSV.
+// Reports of the tools: one record per run, as a text table and JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -23,8 +23,5 @@ void print_table(std::ostream& out, const std::vector<Record>& records,
 
 /// Rank 0 writes; an empty path is accepted. Collective; throws Error on all ranks.
 void write_json(const std::string& path, const nlohmann::ordered_json& json);
-
-/// One line per record after a header. `append` throws Error if the header of the file differs.
-void write_csv(const std::string& path, const std::vector<Record>& records, bool append);
 
 } // namespace nunatak::tools

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "kernels/cases/continent.hpp"
+#include "kernels/cases/sites.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/step/hybrid.hpp"
-#include "kernels/step/sites.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/netcdf.hpp"
 
@@ -95,25 +95,21 @@ void require_one_process(const std::string& virtual_ranks) {
 
 void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   mask.add_to(table);
-  table.add(text("domain", domain, "values of the domain, e.g. 0+2 (3 for cell types, else 1)"));
+  table.add(
+      text("domain", domain, "mask values of the domain: 0+2 (none: 3 for cell types, else 1)"));
   table.section("Ranks");
   ranks.add_to(table);
   table.section("Checks and output");
   table.add(
       flag("compare", compare, "comparison of " + compared_with + "; status 1 if they differ"));
   table.add(text("expect", expect,
-                 "file of an earlier -o to compare with; status 1 if the answers differ"));
-  table.add(
-      number("repeat", repeat, "", "timed runs, after one that is not timed if more than 1", 1));
-  table.add(text("o", output, "NetCDF file of the mask and the answer"));
+                 "file of an earlier -o to compare with; status 1 if the results differ"));
+  table.add(number("repeat", repeat, "", "timed runs, after a warm-up if more than 1", 1));
+  table.add(text("o", output, "NetCDF file of the mask and the result"));
   table.add(text("report", report, "JSON file of all counts and times"));
-  table.add(text("csv", csv, "CSV file of the same, one line per run"));
-  table.add(flag("csv_append", csv_append, "lines are appended to the file of -csv"));
 }
 
 void ToolOptions::check() const {
-  if (csv_append && csv.empty())
-    throw Error("option -csv_append: expected a file by -csv, found none");
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");
   World().on_rank_0([&] {
@@ -121,11 +117,9 @@ void ToolOptions::check() const {
                  {"-expect", expect, FileUse::read},
                  {"-machine", ranks.machine.file, FileUse::read},
                  {"-o", output, FileUse::netcdf},
-                 {"-report", report},
-                 {"-csv", csv}});
+                 {"-report", report}});
     require_writable("-o", output);
     require_writable("-report", report);
-    require_writable("-csv", csv);
   });
   ranks.check();
 }
@@ -306,10 +300,9 @@ void Results::report(const std::vector<std::string>& heading, const std::vector<
                                 {"comparisons", m_compared},
                                 {"difference", m_difference ? Record(*m_difference) : Record()},
                                 {"runs", m_records}});
-  write_csv(m_options.csv, m_records, m_options.csv_append);
-  if (m_difference) throw Error(*m_difference);
+  if (m_difference) throw Difference(*m_difference);
   if (compares && m_compared == 0) {
-    throw Error("option -compare: expected two answers at least (-solvers, -virtual_ranks, "
+    throw Error("option -compare: expected at least two results (-solvers, -virtual_ranks, "
                 "-expect), found one");
   }
 }

@@ -1,5 +1,5 @@
 // Shared by the tools: options, sets of ranks, measurements, and answers with their comparison.
-// Neighbours: records.hpp (table, JSON, CSV), mask_source.hpp, netcdf.hpp.
+// Neighbours: records.hpp (table, JSON), mask_source.hpp, netcdf.hpp.
 #pragma once
 
 #include "kernels/grid/virtual/virtual_ranks.hpp"
@@ -33,8 +33,7 @@ struct ToolOptions {
   RankOptions ranks;
   int repeat = 1;
   bool compare = false;
-  std::string expect, report, csv, output;
-  bool csv_append = false;
+  std::string expect, report, output;
 
   /// Adds these options and the mask's; `compared_with`: the reference of -compare.
   void add_to(OptionTable& table, const std::string& compared_with);
@@ -109,9 +108,9 @@ public:
 
   bool empty() const { return m_records.empty(); }
 
-  /// Prints `heading`, the table and the comparison; writes -report and -csv. Throws Error if any
-  /// answer differed. Collective. Columns: ranks, `of_method`, messages, `of_work`, critical path,
-  /// times.
+  /// Prints `heading`, the table and the comparison; writes -report. Throws Difference
+  /// if an answer differed. Collective. Columns: ranks, `of_method`, messages, `of_work`, critical
+  /// path, times.
   void report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
               const std::vector<Column>& of_work) const;
 

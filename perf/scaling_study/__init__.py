@@ -1,2 +1,2 @@
 """The modules of perf/study: `run` (study_file, points, machine, jobs, emulated) and `report` (load, work,
-parts, fits, plots, page)."""
+parts, metrics, plots, page)."""

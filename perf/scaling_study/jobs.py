@@ -35,7 +35,7 @@ def find_program(name, given):
 
 
 def known_options(program):
-    """{name: allowed words, or nothing where any value may stand} by -help of the program; nothing of one that has no such help."""
+    """{name: allowed words, or nothing where any value may stand} by -help of the program; nothing if the program has no help of this form."""
     try:
         said = subprocess.run([program, "-help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False).stdout
     except (OSError, subprocess.TimeoutExpired):
@@ -48,7 +48,7 @@ def known_options(program):
 
 
 def refuse_unknown(runs, known):
-    """Words that no run could take, before the first one. What is no option of the program may be one of PETSc's, unless it is nearly one."""
+    """Words that no run could take, before the first one. An unknown name may be an option of PETSc, unless it resembles one of the program."""
     for name, value in {(name, value) for run in runs for name, value in run["options"].items()}:
         near = [] if name in known else difflib.get_close_matches(name, known, 1, 0.85)
         if near:
@@ -69,7 +69,7 @@ def words(study, run, home):
 
 
 def scratch_folder(given, system, results, cluster_folder, study):
-    """Where runs write; one folder per study below what others may share."""
+    """Where runs write; one folder per study below one that others may use, too."""
     shared = given or (None if system.local else os.environ.get("SCRATCH"))
     emulated = machine.emulated_description(cluster_folder)
     if not given and (system.cluster and study["cluster"]["servers"] != "0" or emulated and emulated["servers"]):
@@ -110,7 +110,7 @@ def ends_with_parent():
 
 
 def run_all(plan, system, at_once):
-    """Yields the records. Whatever ends this generator early ends the session in order."""
+    """Yields the records. The end of this generator, early or not, ends the session cleanly."""
     folder = pathlib.Path(plan["folder"])
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

@@ -1,7 +1,7 @@
 """Results folders of a study, as `perf/study run` writes them: the runs that can be used, and a sentence for each that cannot.
 
 A folder holds study.yaml, machine.json, runs.jsonl and reports/. A run is a line of runs.jsonl; of lines with the same point and
-repetition the last one that was ok counts, else the last. Who reads runs next is work.py (did all do the same?), then parts.py.
+repetition the last one that was ok counts, else the last. work.py reads the runs next (did all do the same?), then parts.py.
 """
 import json
 import pathlib
@@ -12,12 +12,13 @@ import yaml
 from . import parts
 
 KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
-         "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool}
-DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": None}
+         "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list}
+DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": False, "load_average": None,
+            "cpu_MHz": None}
 
 
 class Study:
-    """One folder: `name` tells it from the others on the page, `runs` are those that are ok, each with its `report`."""
+    """One folder: `name` is its own among those of the page, `runs` are those that are ok, each with its `report`."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -32,7 +33,7 @@ class Study:
         self.complaints.append(f"{self.folder}: {printable}")
 
 
-def read(folder):
+def read(folder, progress=lambda *_: None):
     study = Study(folder)
     if not study.folder.is_dir():
         study.complain("expected a folder with the results of `perf/study run`, found " +
@@ -49,7 +50,8 @@ def read(folder):
         if key not in runs or run["status"] == "ok" or runs[key]["status"] != "ok":
             runs[key] = run
     study.asked = len(runs)
-    for run in runs.values():
+    for number, run in enumerate(runs.values(), 1):
+        progress(f"reports {number} of {len(runs)}")
         add_run(study, run)
     return study
 
@@ -95,6 +97,9 @@ def checked(run):
             raise ValueError(f"expected {name} ({kind.__name__}), found {run.get(name)!r}")
     if run["mode"] not in ("strong", "weak"):
         raise ValueError(f"expected mode strong or weak, found {run['mode']!r}")
+    for name in ("load_average", "cpu_MHz"):
+        if run[name] is not None and not (len(run[name]) == 2 and all(map(parts.is_number, run[name]))):
+            raise ValueError(f"expected {name} before and after the run, found {run[name]!r}")
     for name in ("nodes", "ranks", "threads", "cells"):
         if run[name] is not None and run[name] < 1:
             raise ValueError(f"expected {name} of 1 or more, found {run[name]}")
@@ -130,15 +135,7 @@ def add_run(study, run):
         study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: {one_line(error)}")
         return
     study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"], "report": report, "samples": samples,
-                       "shared_cores": shares_cores(study.machine, run), "curve": curve(run["vary"])})
-
-
-def shares_cores(machine, run):
-    """Emulated nodes have cores of their own only as long as the machine beneath has as many."""
-    if run["shared_cores"] is not None:
-        return bool(run["shared_cores"])
-    cores = machine.get("physical_cores")
-    return bool(machine.get("emulated")) and run["ranks"] * run["threads"] > (cores if isinstance(cores, int) else 1)
+                       "curve": curve(run["vary"])})
 
 
 def curve(vary):

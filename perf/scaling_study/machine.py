@@ -45,12 +45,12 @@ class System:
 
 
 def cluster_words(study, nodes):
-    """What `cluster up` is told."""
+    """The arguments of `cluster up`."""
     return ["-n", str(nodes), *[word for name, value in study["cluster"].items() for word in (f"--{name.replace('_', '-')}", value)]]
 
 
 def study_name(output):
-    """The name of a study among others of this user; the same when the study goes on."""
+    """The name of a study among others of this user; the same when the study continues."""
     return f"nunatak-study-{hashlib.sha1(str(output).encode()).hexdigest()[:8]}"
 
 
@@ -97,7 +97,7 @@ def software_of(report):
             "versions": {"nunatak": report.get("version"), "MPI": host.get("mpi"), **host.get("libraries", {})}}
 
 
-def shares(machine, run):
+def core_marks(machine, run):
     """Marks of a run whose ranks do not have a core each."""
     if machine["emulated"]:
         busy = run["ranks"] * run["threads"]

@@ -5,7 +5,7 @@ import jinja2
 import pandas
 import yaml
 
-from . import fits, parts
+from . import parts
 
 
 def number(value, digits=3):
@@ -21,6 +21,15 @@ def number(value, digits=3):
 
 def percent(value):
     return "-" if value is None or value != value else f"{100 * value:.0f} %"
+
+
+def efficiency(row, with_interval=False):
+    """Of a point (as a dictionary), or the word for why there is none."""
+    if row["no_efficiency"]:
+        return "none: " + row["no_efficiency"] if with_interval else row["no_efficiency"]
+    low, high = row["efficiency_low"], row["efficiency_high"]
+    spread = f" ({100 * low:.0f} to {100 * high:.0f})" if with_interval and low is not None and low == low and low < high else ""
+    return percent(row["efficiency"]) + spread
 
 
 def curves(points):
@@ -42,8 +51,8 @@ def cores_text(row):
     return f"{row.cores}{'*' if row.oversubscribed else '†' if row.shared_cores else ''}"
 
 
-def findings(points, laws, unit):
-    """Of each curve its name, and a sentence or three."""
+def findings(points, unit):
+    """Of each curve its name, and a sentence or two."""
     sentences = []
     for curve in curves(points):
         of_curve = select(points, curve)
@@ -54,26 +63,22 @@ def findings(points, laws, unit):
         if len(total) == 1:
             text = f"One point only, {first.cores} {unit}: {number(first['median'])} s; nothing to compare it with"
         else:
-            caution = "" if last.comparable else " (cores are shared: this says nothing of computing)"
-            text = f"From {first.cores} to {cores_text(last)} {unit} the run goes {change(first, last)}{caution}"
+            text = f"From {first.cores} to {cores_text(last)} {unit} the run goes {change(first, last)}"
         output = output if output.oversubscribed.all() else output[~output.oversubscribed]
         if len(output) > 1 and len(of_curve[of_curve.part == "compute"]):
             start, end = output.iloc[0], output.iloc[-1]
             text += ", its output" if end.cores == last.cores else f"; from {start.cores} to {end.cores} its output goes"
             text += f" {change(start, end)}"
         if len(output.budget.dropna()):
-            text += ". " + share_text(output, unit)
-        law = next((f for f in laws if (f["mode"], f["machine"], f["curve"], f["part"]) == (*curve, parts.TOTAL)), {})
-        if law.get("most_cores"):
-            far = law["most_cores"] > 2 * last.cores
-            text += f". By the Universal Scalability Law most is done per second at {number(law['most_cores'])} {unit}"
-            text += f", far beyond the {last.cores} measured" if far else ""
+            text += ". " + fraction_text(output)
         sentences.append((title, text + "."))
     return comparisons(points, unit) + sentences
 
 
 def change(first, last):
-    return f"from {number(first['median'])} s to {number(last['median'])} s (efficiency {percent(last.efficiency)})"
+    if parts.overlap(first, last):
+        return f"from {number(first['median'])} s to {number(last['median'])} s (no difference: the ranges overlap)"
+    return f"from {number(first['median'])} s to {number(last['median'])} s (efficiency {efficiency(last, True)})"
 
 
 def comparisons(points, unit):
@@ -82,73 +87,61 @@ def comparisons(points, unit):
     for (mode, machine), rows in points[~points.oversubscribed].groupby(["mode", "machine"], sort=True):
         at = rows[rows.cores == rows.cores.max()]
         part = parts.TOTAL if at[at.part == parts.TOTAL].comparable.all() else "output"
-        times = at[at.part == part].sort_values("median")
-        if len(times) > 1 and times["median"].min() > 0:
+        times = at[(at.part == part) & (at.fraction >= parts.SMALL)].sort_values("median")
+        if len(times) > 1:
             fastest = times.iloc[0]
-            others = [f"{number(t['median'])} s with {name(points, '', t.curve)} ({t['median'] / fastest['median']:.1f} times)"
-                      for _, t in times.iloc[1:].iterrows()]
+            others = [f"{number(t['median'])} s with {name(points, '', t.curve)} ({ratio(t, fastest)})" for _, t in times.iloc[1:].iterrows()]
             where = f"{mode} scaling" + (f", {machine}" if points.machine.nunique() > 1 else "")
             sentences.append(("Compared", f"On {fastest.cores} {unit} ({where}) {'output' if part == 'output' else 'the run'} takes "
                               f"{number(fastest['median'])} s with {name(points, '', fastest.curve)}, {', '.join(others)}."))
     return sentences
 
 
-def share_text(output, unit):
-    budget, passes, shares = output.budget.max(), fits.passes(output), 100 * output.share
-    text = f"It takes {shares.iloc[0]:.0f} % of the run at {output.cores.iloc[0]}"
-    text += f" and {shares.iloc[-1]:.0f} % at {output.cores.iloc[-1]}" if len(output) > 1 else ""
-    if passes is None:
-        return text + f", within the budget of {budget:g} % throughout"
-    if passes["last_within"] is None:
-        return text + f"; the budget of {budget:g} % is passed from the first point on"
-    return text + (f"; it passes the budget of {budget:g} % between {passes['last_within']} and {passes['first']} {unit} "
-                   f"(at {passes['between']:.1f} on the line between)")
+def ratio(one, other):
+    """How many times as long, with its interval."""
+    if parts.overlap(one, other):
+        return "no difference"
+    low, high = parts.interval(one["times"], other["times"])
+    return f"{one['median'] / other['median']:.1f} times" + (f", {low:.1f} to {high:.1f}" if low is not None and low < high else "")
+
+
+def fraction_text(output):
+    budget, fractions = output.budget.max(), 100 * output.fraction
+    text = f"It takes {fractions.iloc[0]:.0f} % of the run at {output.cores.iloc[0]}"
+    text += f" and {fractions.iloc[-1]:.0f} % at {output.cores.iloc[-1]}" if len(output) > 1 else ""
+    above = output.cores[fractions > budget]
+    return text + (f"; above the budget of {budget:g} % at {', '.join(map(str, above))}" if len(above) else f", within the budget of {budget:g} %")
 
 
 def interval(bounds):
     return "-" if bounds is None else f"{number(bounds[0], 2)} to {number(bounds[1], 2)}"
 
 
-def law_table(points, laws, unit):
-    rows = []
-    for law in laws:
-        where = [law["mode"], name(points, law["machine"], law["curve"]) or "all", law["part"]]
-        if "sigma" in law:
-            cells = [number(law["sigma"]), interval(law["sigma_interval"]), number(law["kappa"]), interval(law["kappa_interval"]),
-                     number(law["most_cores"]), percent(law["relative_error"]), law["runs"]]
-            style = "sum" if law["kind"] == "sum" else ""
-            rows.append({"style": style, "cells": where + cells})
-    order = {part: n for n, part in enumerate(parts.SUMS)}
-    rows.sort(key=lambda row: (row["cells"][0], row["cells"][1], order.get(row["cells"][2], len(order))))
-    return {"head": ["mode", "curve", "part", "σ", "95 %", "κ", "95 %", f"most at ({unit})", "scatter", "runs"], "rows": rows}
+def at_points(rows, total):
+    """The medians of the rows at the points of `total`, none where there is no row."""
+    return rows.set_index(["cores", "nodes"])["median"].reindex(pandas.MultiIndex.from_frame(total[["cores", "nodes"]]))
 
 
-def not_fitted(points, laws):
-    """Sentences: which sums have no law, and why."""
-    reasons = {}
-    for law in laws:
-        if "why_not" in law and law["kind"] == "sum":
-            curve = ", ".join(t for t in (law["mode"], name(points, law["machine"], law["curve"])) if t)
-            reasons.setdefault((curve, law["why_not"]), []).append(law["part"])
-    return [f"{curve}: no law for {', '.join(names)}: {reason}." for (curve, reason), names in reasons.items()]
+def columns(total):
+    return [cores_text(row) for row in total.itertuples()]
 
 
 def time_table(of_curve, unit):
     """Times, then efficiencies and serial fractions, a row for each part."""
     total = of_curve[of_curve.part == parts.TOTAL]
-    columns = [cores_text(row) for row in total.itertuples()]
-    last = columns[-1]
-    head = [f"seconds on {unit}:", *columns, f"spread at {last}", f"share at {last}", f"efficiency at {last}", f"serial fraction at {last}"]
+    last = columns(total)[-1]
+    head = [f"seconds on {unit}:", *columns(total), *[f"{what} at {last}" for what in (
+        "spread", "95 %", "imbalance", "fraction", "efficiency", "serial fraction")]]
     order = list(dict.fromkeys(of_curve.part))
     order = [p for p in parts.SUMS if p in order] + [p for p in order if p not in parts.SUMS]
     rows = []
     for part in order:
         row = of_curve[of_curve.part == part]
-        by_point = row.set_index(["cores", "nodes"])["median"].reindex(pandas.MultiIndex.from_frame(total[["cores", "nodes"]]))
         end = row.iloc[-1]
         spread = (end["max"] - end["min"]) / end["median"] if end["median"] > 0 else None
         inside = end.kind == "within"
-        cells = [part, *[number(v) for v in by_point], percent(spread), "-" if inside else percent(end.share), percent(end.efficiency),
+        cells = [part, *[number(v) for v in at_points(row, total)], percent(spread), interval(None if end.low != end.low else (end.low, end.high)),
+                 percent(end.imbalance), "-" if inside else percent(end.fraction), "-" if inside else efficiency(end),
                  number(end.serial_fraction, 2)]
         rows.append({"style": "sum" if end.kind == "sum" else "aside" if inside or part == parts.OTHER else "", "cells": cells})
     return {"head": head, "rows": rows}
@@ -161,58 +154,64 @@ def scaling_table(of_curve, unit):
     for part in parts.SUMS:
         row = of_curve[of_curve.part == part]
         if len(row) == len(total) > 1:
-            show = [("speed-up", "speed_up", number), ("efficiency", "efficiency", percent), ("serial fraction", "serial_fraction", number)]
-            rows += [{"style": "sum" if key == "speed_up" else "", "cells": [f"{part}: {title}", *[text(v) for v in row[key]]]}
-                     for title, key, text in show]
-    return {"head": [f"on {unit}:", *[cores_text(row) for row in total.itertuples()]], "rows": rows}
+            cells = [efficiency(one, True).removeprefix("none: ") for one in row.to_dict("records")]
+            rows.append({"style": "", "cells": [f"{part}: efficiency", *cells]})
+    return {"head": [f"on {unit}:", *columns(total)], "rows": rows}
 
 
-def count_table(counts, total, unit):
+def metric_table(field, total, unit):
     rows = []
-    for what, of_count in counts.groupby("count", sort=False):
-        if of_count["max"].max() > 0:
-            by_point = of_count.set_index(["cores", "nodes"])["median"].reindex(pandas.MultiIndex.from_frame(total[["cores", "nodes"]]))
-            rows.append({"style": "", "cells": [what, *[f"{v:,.0f}".replace(",", " ") if v >= 10 else number(v) for v in by_point]]})
-    return {"head": [f"counted, on {unit}:", *[cores_text(row) for row in total.itertuples()]], "rows": rows}
+    for (metric, of), of_metric in field.groupby(["metric", "unit"], sort=False):
+        cells = [f"{v:,.0f}".replace(",", " ") if v >= 1000 else number(v) for v in at_points(of_metric, total)]
+        if metric == "data output cost":
+            same = {row["cores"] for row in of_metric.to_dict("records") if row["min"] is not None and row["min"] <= 1 <= row["max"]}
+            cells = [f"{cell} (no difference)" if cores in same else cell for cell, cores in zip(cells, total.cores)]
+        if of_metric["max"].max() > 0 or of:
+            rows.append({"style": "", "cells": [f"{metric} ({of})" if of else metric, *cells]})
+    return {"head": [f"metrics and counts, on {unit}:", *columns(total)], "rows": rows}
 
 
-def beside_table(points, unit):
+def side_by_side_table(points, unit):
     """Several machines: seconds of each at the same points, and how often the first one's time goes into them."""
     machines = list(dict.fromkeys(points.machine))
     rows = []
     for (mode, curve, cores, part), same in points[points.part.isin(["total", "compute", "output"])].groupby(
             ["mode", "curve", "cores", "part"], sort=False):
-        seconds = same.groupby("machine")["median"].first()
-        if len(seconds) > 1:
-            times = [seconds.get(m) for m in machines]
-            ratios = [times[0] / t if times[0] and t else None for t in times[1:]]
+        of = {row["machine"]: row for row in same.to_dict("records")}
+        if len(of) > 1:
+            first, others = of.get(machines[0]), [of.get(m) for m in machines[1:]]
+            ratios = ["-" if not (first and other) else "no difference" if parts.overlap(first, other) else
+                      number(first["median"] / other["median"]) if other["median"] > 0 else "-" for other in others]
             rows.append({"style": "sum" if part == parts.TOTAL else "", "cells": [
-                f"{mode}{', ' + curve.replace('=', ' ') if curve else ''}: {part}", cores, *map(number, times), *map(number, ratios)]})
+                f"{mode}{', ' + curve.replace('=', ' ') if curve else ''}: {part}", cores,
+                *[number(one and one["median"]) for one in (first, *others)], *ratios]})
     return {"head": ["seconds", unit, *machines, *[f"{machines[0]} / {m}" for m in machines[1:]]], "rows": rows}
 
 
 def machine_facts(study):
     facts = []
     for key, value in study.machine.items():
+        if isinstance(value, list):  # least and most of the runs
+            value = " to ".join(map(str, value))
         if isinstance(value, dict):
             value = ", ".join(f"{k} {v}" for k, v in value.items())
         facts.append((key.replace("_", " "), "yes" if value is True else "no" if value is False else value))
     return {"name": study.name, "facts": facts + [("results", study.folder), ("runs", f"{len(study.runs)} of {study.asked} used")]}
 
 
-def write(folder, studies, points, counts, laws, figures, title, subtitle, complaints, notes, unit):
+def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit):
     tables = []
     for curve in curves(points):
         of_curve = select(points, curve)
         total = of_curve[of_curve.part == parts.TOTAL]
         tables.append({"title": ", ".join(t for t in (f"{curve[0]} scaling", name(points, *curve[1:])) if t),
                        "tables": [time_table(of_curve, unit), scaling_table(of_curve, unit),
-                                  count_table(select(counts, curve), total, unit)]})
+                                  metric_table(select(field, curve), total, unit)]})
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
-        title=title, subtitle=subtitle, complaints=complaints, notes=notes, findings=findings(points, laws, unit), figures=figures,
-        laws=law_table(points, laws, unit), not_fitted=not_fitted(points, laws), beside=beside_table(points, unit), tables=tables,
+        title=title, subtitle=subtitle, complaints=complaints, notes=notes, findings=findings(points, unit), figures=figures,
+        side_by_side=side_by_side_table(points, unit), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,
         studies=[yaml.safe_dump(s.settings, sort_keys=False, width=120) for s in studies if s.settings])

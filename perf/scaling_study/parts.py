@@ -7,15 +7,19 @@ What remains of the run is "other": what no timer sees, and waiting for the rank
 """
 import math
 
+import numpy
 import pandas
 
+SMALL = 0.01  # a part of less than this fraction of a run is not interpreted
+MOST = 2.0  # an efficiency beyond it says that the first point is no baseline, not that more cores are faster
 SUMS = ["total", "init", "compute", "output"]
 TOTAL = "total"
 OTHER = "other"
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
 HALO = "ghost exchange, in the parts above"
 COUNTS = {"messages": ("messages", "messages"), "message bytes": ("messages", "bytes"),
-          "collectives per rank": ("messages", "collectives_per_rank"), "stress balance steps": ("ssa", "steps"),
+          "collectives per rank": ("messages", "collectives_per_rank"), "exchanges per rank": ("messages", "exchanges_per_rank"),
+          "stress balance steps": ("ssa", "steps"),
           "linear iterations": ("ssa", "linear_iterations"), "distance rounds": ("ocean", "distance_rounds"),
           "bytes written": ("output", "written_bytes"), "bytes moved for output": ("output", "moved_bytes"),
           "bytes of output between nodes": ("output", "off_node_bytes"), "memory per rank (MiB)": ("peak_resident_MiB_per_rank",)}
@@ -23,10 +27,12 @@ POINT = ["machine", "mode", "curve", "nodes", "ranks", "threads", "cores", "cell
 
 
 class Sample:
-    """One run, or one way of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}."""
+    """One run, or one method of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}; `form`: its
+    format; `years` that it simulated, `loop` seconds of its time steps; ranks that were `servers` of the output."""
 
-    def __init__(self, way, total, times, counts, budget=None):
-        self.way, self.total, self.budget = way, total, budget if is_number(budget) else None
+    def __init__(self, method, total, times, counts, budget=None, form="", years=None, loop=None, servers=0):
+        self.method, self.total, self.budget = method, total, budget if is_number(budget) else None
+        self.form, self.years, self.loop, self.servers = form, years, loop, servers
         self.counts = {name: value for name, value in counts.items() if is_number(value)}
         wrong = [part for part, _, *seconds in times if not all(map(is_number, seconds))]
         if wrong or not is_number(total) or total <= 0:
@@ -35,6 +41,7 @@ class Sample:
         self.times.append((OTHER, "other", *2 * [max(total - sum(mean for _, kind, _, mean in self.times if kind != "within"), 0.0)]))
         sums = {kind: sum(mean for _, k, _, mean in self.times if k == kind) for kind in SUMS[1:]}
         self.times += [(TOTAL, "sum", total, total)]
+        self.output = sums["output"]
         self.times += [(kind, "sum", seconds, seconds) for kind, seconds in sums.items() if seconds > 0.0]
 
 
@@ -43,8 +50,8 @@ def is_number(value):
 
 
 def samples(report):
-    if "ways" in report:
-        return [of_way(way) for way in report["ways"]]
+    if "methods" in report:
+        return [of_method(method) for method in report["methods"]]
     return [of_model(report)]
 
 
@@ -66,21 +73,26 @@ def of_model(report):
     if halo is not None:
         times.append((HALO, "within", halo, 0.0))
     counts = {name: look_up(report, keys) for name, keys in COUNTS.items()}
+    servers = report["output"].get("servers", ())
+    for server in servers:
+        counts["bytes written"] += server["written_bytes"]
     counts["output, percent of run"] = look_up(report, ("output", "percent_of_run"))
-    return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"))
+    outside = [name for name in ("init", "output: result", "output: drain") if name in timers]
+    return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"), report["output"].get("format", ""),
+                  report.get("years"), report["wall_seconds"] - total(outside, "max"), sum(server["servers"] for server in servers))
 
 
-def of_way(way):
-    """Output alone: medians of the turns of nunatak-io."""
-    total = way["seconds"]["median"]
-    times = [(f"output: {name}", "output", t["max_s"], t["mean_s"]) for name, t in way["phases"].items()]
+def of_method(method):
+    """Output alone: medians of the repetitions of nunatak-io."""
+    total = method["seconds"]["median"]
+    times = [(f"output: {name}", "output", t["max_s"], t["mean_s"]) for name, t in method["phases"].items()]
     rest = total - sum(mean for *_, mean in times)
     times.append((OUTPUT_REST, "output", rest, rest))
-    counts = {"bytes written": way.get("written_bytes"), "bytes moved for output": way.get("moved_bytes"),
-              "bytes of output between nodes": way.get("off_node_bytes"), "messages": way.get("messages"),
-              "message bytes": way.get("message_bytes")}
-    times += [(f"read: {by}", "within", read["seconds"]["median"], 0.0) for by, read in way.get("reads", {}).items()]
-    return Sample(way["way"], total, times, counts)
+    counts = {"bytes written": method.get("written_bytes"), "bytes moved for output": method.get("moved_bytes"),
+              "bytes of output between nodes": method.get("off_node_bytes"), "messages": method.get("messages"),
+              "message bytes": method.get("message_bytes")}
+    times += [(f"read: {by}", "within", read["seconds"]["median"], 0.0) for by, read in method.get("reads", {}).items()]
+    return Sample(method["method"], total, times, counts, form=method["method"].split("/")[0])
 
 
 def look_up(report, keys):
@@ -94,7 +106,7 @@ def samples_of(studies):
     for study in studies:
         for run in study.runs:
             for sample in run["samples"]:
-                curve = ", ".join(text for text in (run["curve"], sample.way and f"way={sample.way}") if text)
+                curve = ", ".join(text for text in (run["curve"], sample.method and f"method={sample.method}") if text)
                 yield sample, run, {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}
 
 
@@ -105,11 +117,11 @@ def table(studies):
         where = {**point, "repetition": run["repetition"], "oversubscribed": run["oversubscribed"], "shared_cores": run["shared_cores"],
                  "budget": sample.budget}
         for part, kind, slowest, mean in sample.times:
-            rows.append({**where, "part": part, "kind": kind, "slowest": slowest, "mean": mean, "share": mean / sample.total})
+            rows.append({**where, "part": part, "kind": kind, "slowest": slowest, "mean": mean, "fraction": mean / sample.total})
     runs = pandas.DataFrame(rows)
     runs["comparable"] = ~runs.oversubscribed & ~(runs.shared_cores & ~runs.apply(without_cores, axis=1))
     most = runs.groupby(["machine", "mode", "curve", "part"]).slowest.transform("max")
-    return runs[most > 0.0].reset_index(drop=True)  # a way of writing does not use all phases
+    return runs[most > 0.0].reset_index(drop=True)  # a method of writing does not use all phases
 
 
 def without_cores(row):
@@ -117,30 +129,57 @@ def without_cores(row):
     return row.part == "output" or (row.kind == "output" and row.part != OUTPUT_REST)
 
 
+def interval(one, other=(1.0, 1.0, 1.0)):
+    """Bootstrap, 95 %, of the median of three or more repetitions, or of its ratio to that of others; none of fewer."""
+    if min(len(one), len(other)) < 3:
+        return None, None
+    drawn = [numpy.median(numpy.random.default_rng(seed).choice(values, (2000, len(values))), axis=1) for seed, values in enumerate((one, other))]
+    return tuple(map(float, numpy.percentile(drawn[0] / drawn[1], [2.5, 97.5])))
+
+
+def overlap(one, other):
+    """Two rows of repetitions whose ranges overlap show no difference."""
+    return one["min"] <= other["max"] and other["min"] <= one["max"]
+
+
 def points(runs):
-    """Median and spread of each part at each point, and how it scales: `speed_up` counts work (cells) per second against the point
-    with the fewest cores, so that it means the same in strong and weak scaling; `efficiency` is speed-up over the growth of cores."""
+    """Median, spread and interval of each part at each point, and how it scales: `speed_up` counts work (cells) per second against the
+    point with the fewest cores, so that it means the same in strong and weak scaling; `efficiency` is speed-up over the growth of cores.
+    Where they would say nothing, `no_efficiency` says why."""
     groups = runs.groupby([*POINT, "part", "kind"], sort=False, dropna=False)
     points = groups.agg(repetitions=("slowest", "size"), median=("slowest", "median"), min=("slowest", "min"), max=("slowest", "max"),
-                        mean=("mean", "median"), share=("share", "median"), budget=("budget", "max"),
+                        mean=("mean", "median"), fraction=("fraction", "median"), budget=("budget", "max"), times=("slowest", list),
                         oversubscribed=("oversubscribed", "any"), shared_cores=("shared_cores", "any"),
                         comparable=("comparable", "all")).reset_index()
     points = points.sort_values(["machine", "mode", "curve", "cores", "nodes"], kind="stable").reset_index(drop=True)
-    first = points.groupby(["machine", "mode", "curve", "part"])[["median", "cores", "cells"]].transform("first")
-    work = (points.cells / first.cells).fillna(1.0)
-    points["speed_up"] = (work * first["median"] / points["median"]).where((points["median"] > 0) & (first["median"] > 0))
-    points["times_cores"] = points.cores / first.cores
-    points["efficiency"] = points.speed_up / points.times_cores
-    n, s = points.times_cores, points.speed_up
-    karp_flatt, gustafson = (1 / s - 1 / n) / (1 - 1 / n), (n - s) / (n - 1)
-    points["serial_fraction"] = karp_flatt.where(points["mode"] == "strong", gustafson).where(n > 1)
-    return points
+    points[["low", "high"]] = pandas.DataFrame(map(interval, points.times), index=points.index, dtype=float)
+    points["imbalance"] = (points["median"] / points["mean"] - 1).where(~points.kind.isin(["sum", "within", "other"]) &
+                                                                        (points.fraction >= SMALL))
+    bases = dict(zip(points.index, points.groupby(["machine", "mode", "curve", "part"]).cores.transform("idxmin")))
+    scaled = [scaling(point, points.loc[bases[n]]) for n, point in points.iterrows()]
+    return points.join(pandas.DataFrame(scaled, index=points.index))
 
 
-def counts(studies):
-    rows = [{**point, "count": name, "value": float(v)}
-            for sample, _, point in samples_of(studies) for name, v in sample.counts.items()]
-    if not rows:
-        return pandas.DataFrame(columns=[*POINT, "count", "median", "min", "max"])
-    groups = pandas.DataFrame(rows).groupby([*POINT, "count"], sort=False, dropna=False)
-    return groups.value.agg(["median", "min", "max"]).reset_index()
+def scaling(point, base):
+    """Of one row against that of the fewest cores."""
+    n = point.cores / base.cores
+    work = (1.0 if pandas.isna(point.cells) or pandas.isna(base.cells) else point.cells / base.cells) / n
+    efficiency = work * base["median"] / point["median"] if point["median"] > 0 else math.nan
+    result = {**dict.fromkeys(("speed_up", "efficiency", "efficiency_low", "efficiency_high", "serial_fraction"), math.nan),
+              "no_efficiency": why_no_efficiency(point, base, efficiency)}
+    if not result["no_efficiency"]:
+        low, high = interval(base.times, point.times) if n > 1 else (None, None)
+        s = efficiency * n
+        result.update(speed_up=s, efficiency=efficiency, efficiency_low=low and work * low, efficiency_high=high and work * high)
+        if n > 1:  # Karp and Flatt, Gustafson
+            result["serial_fraction"] = (1 / s - 1 / n) / (1 - 1 / n) if point["mode"] == "strong" else (n - s) / (n - 1)
+    return result
+
+
+def why_no_efficiency(point, base, efficiency):
+    """A word for a cell; page.html says what each means."""
+    if not (point.comparable and base.comparable):
+        return "oversubscribed" if point.oversubscribed or base.oversubscribed else "shared"
+    if min(point.fraction, base.fraction) < SMALL:
+        return "small"
+    return "" if efficiency <= MOST else "no base"

@@ -13,10 +13,38 @@ def weak_points(cells):
     return max(1, round((math.sqrt(cells) - 1) / GRID_STEP)) * GRID_STEP + 1
 
 
+def of_output(name, labels):
+    """Does this key of `vary` change nothing but how output is written?"""
+    return all(option.startswith("io_") for value in labels.values() for option in (value if isinstance(value, dict) else [name]))
+
+
 def combinations(study):
-    """Every combination of what varies, as {name: label}."""
-    names = list(study["vary"])
-    return [dict(zip(names, labels)) for labels in itertools.product(*(study["vary"][name] for name in names))]
+    """Every combination of what varies, as {name: label}; with `null_output`, each of what is not of the output without any, too."""
+    vary = dict(study["vary"])
+    found = [dict(zip(vary, labels)) for labels in itertools.product(*vary.values())]
+    if study["null_output"]:
+        outputs = [name for name, labels in vary.items() if of_output(name, labels)]
+        others = {name: labels for name, labels in vary.items() if name not in outputs}
+        nulls = [{**dict(zip(others, labels)), (outputs or ["io_format"])[0]: "null"} for labels in itertools.product(*others.values())]
+        found += [null for null in nulls if null not in found]
+    return found
+
+
+def servers(options):
+    """Ranks that only write."""
+    match = re.fullmatch(r"async:(\d{1,9})(?:\+(\d{1,9}))?", options.get("io_transport") or "")
+    return sum(int(n or 0) for n in match.groups()) if match else 0
+
+
+def smaller_than_named(study):
+    """Sentences: the sizes of papers that the study does not run whole."""
+    sentences, scale = [], study["options"].get("scale", "0.1, the program's default")
+    if study["program"] == "nunatak-io" and scale != "1" and "scale" not in study["vary"]:
+        names = ", ".join(study["vary"].get("workload", [study["options"].get("workload", "pism:G5km")]))
+        sentences.append(f"{names}: not the size of that name: horizontal lengths times {scale} (-scale 1: whole)")
+    if study["smaller"]:
+        sentences.append(f"not the size of the paper: {study['smaller']} (--full: whole)")
+    return sentences
 
 
 def point(study, mode, count_of, count, vary):
@@ -24,11 +52,15 @@ def point(study, mode, count_of, count, vary):
     options = {**study["options"], **series["options"]}
     size = {"ranks_per_node": study["ranks_per_node"], "threads": study["threads"]}
     for name, label in vary.items():
-        value = study["vary"][name][label]
+        value = study["vary"].get(name, {}).get(label)
+        if value is None:
+            continue  # the label of `null_output`
         if name in size:
             size[name] = int(value)
         else:
             options.update(value if isinstance(value, dict) else {name: value})
+    if any(label not in study["vary"].get(name, ()) for name, label in vary.items()):  # of `null_output`: no server, no layout
+        options = {name: value for name, value in options.items() if not name.startswith("io_")} | {"io_format": "null"}
     ranks = count * size["ranks_per_node"] if count_of == "nodes" else count
     cells = None
     if mode == "weak":
@@ -42,11 +74,15 @@ def point(study, mode, count_of, count, vary):
 
 
 def points_of(study):
+    """All points, without those whose servers of output would leave no rank to compute."""
     found = []
     for mode in ("strong", "weak"):
         if mode in study:
             count_of = "nodes" if "nodes" in study[mode] else "ranks"
             found += [point(study, mode, count_of, count, vary) for count in study[mode][count_of] for vary in combinations(study)]
+    found = [one for one in found if servers(one["options"]) < one["ranks"]]
+    if not found:
+        raise StudyError("expected a point with more ranks than servers (-io_transport), found none")
     names = [one["point"] for one in found]
     for name in names:
         if names.count(name) > 1:

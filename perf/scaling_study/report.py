@@ -1,7 +1,7 @@
 """`perf/study report FOLDER...`: the page, its figures and tables, from one results folder or several side by side.
 
-load.py reads, work.py looks whether all did the same, parts.py makes times of reports, fits.py laws of times, plots.py and page.py show
-them. Whatever is wrong with a run is a sentence on the page and on stderr and makes the exit status 1; the rest is reported.
+load.py reads, work.py checks that all did the same, parts.py makes times of reports, metrics.py the metrics of the field,
+plots.py and page.py show them. Whatever is wrong with a run is a sentence on the page and on stderr and makes the exit status 1; the rest is reported.
 """
 import json
 import math
@@ -9,11 +9,20 @@ import pathlib
 import sys
 from collections import Counter
 
-from . import fits, load, page, parts, plots, work
+import pandas
+
+from . import load, metrics, page, parts, plots, work
+
+
+def progress(text=""):
+    """What is being done, on one line of a terminal; nothing in a log."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def main(arguments):
-    studies = [load.read(folder) for folder in arguments.folders]
+    studies = [load.read(folder, progress) for folder in arguments.folders]
+    progress()
     for study in studies:
         work.same(study)
     complaints = [sentence for study in studies for sentence in study.complaints]
@@ -36,18 +45,21 @@ def main(arguments):
 
 
 def make(folder, studies, complaints):
+    progress("medians and intervals")
     runs = parts.table(studies)
-    points, counts = parts.points(runs), parts.counts(studies)
-    laws = fits.all_curves(runs)
+    points = parts.points(runs)
+    field = metrics.table(studies, points)
     unit = "ranks" if (runs.threads == 1).all() else "cores (ranks x threads)"
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
-    figures = plots.Figures(folder, points, runs, laws, "MPI ranks" if unit == "ranks" else unit, subtitle).draw()
-    page.write(folder, studies, points, counts, laws, figures, title, subtitle, complaints,
-               notes(studies, runs) + work.differ(studies), unit)
-    write_table(folder, points, counts)
-    write_json(folder, studies, points, counts, laws, complaints)
-    print_table(points, laws, unit)
+    figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress).draw()
+    progress("tables")
+    page.write(folder, studies, points, field, figures, title, subtitle, complaints,
+               notes(studies, runs) + metrics.limits(studies) + work.differ(studies), unit)
+    write_table(folder, points, field)
+    write_json(folder, studies, points, field, complaints)
+    progress()
+    print_table(points, field, unit)
 
 
 def describe(studies, runs):
@@ -65,19 +77,23 @@ def describe(studies, runs):
 def notes(studies, runs):
     sentences = []
     if runs.oversubscribed.any():
-        sentences.append("Points marked * had more ranks than cores: they show that the program runs, not how fast; none is fitted.")
+        sentences.append("Points marked * had more ranks than cores: they show that the program runs, not how fast.")
     if runs.shared_cores.any():
         sentences.append("These nodes are emulated: their network and disks have the rates that were set, but they share the cores of "
-                         "one machine. At the points marked † (hollow) computing takes too long and is not fitted, and the share of "
-                         "output is too small; times of output are fitted.")
+                         "one machine. At the points marked † (hollow) computing takes too long and is not compared, and the fraction of "
+                         "the output is too small; times of output are compared.")
     for study in studies:
         wanted, done = study.settings.get("repetitions"), Counter(run["point"] for run in study.runs)
         fewer = sum(n < wanted for n in done.values()) if isinstance(wanted, int) else 0
         if fewer:
             sentences.append(f"{study.name}: {fewer} of {len(done)} points have less than the {wanted} repetitions of the study; the same "
                              "`perf/study run` again adds what is missing.")
-    single = runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1
-    if single:
+        cores = study.machine.get("physical_cores") or study.machine.get("cores_per_node") or 1
+        busy = [run["load_average"][0] for run in study.runs if run["load_average"] and run["load_average"][0] > cores]
+        if busy:
+            sentences.append(f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average above the {cores} cores of the "
+                             f"machine (up to {max(busy):.1f}; the runs before them are part of it): compare their times with care.")
+    if runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1:
         sentences.append("Some points have one repetition: their spread is unknown.")
     return sentences
 
@@ -92,46 +108,35 @@ def tidy(value):
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_table(folder, points, counts):
-    """A row for each part (seconds) and each count of each point; a number in a cell."""
-    times = points.drop(columns=["budget", "times_cores"]).rename(columns={"part": "quantity"}).assign(unit="s")
-    numbers = counts.rename(columns={"count": "quantity"}).assign(unit="1", kind="count")
-    columns = [*parts.POINT, "quantity", "kind", "unit", "median", "min", "max", "repetitions", "mean", "share", "speed_up", "efficiency",
-               "serial_fraction", "oversubscribed", "shared_cores", "comparable"]
-    rows = times[columns].to_dict("records") + numbers.to_dict("records")
-    import pandas
+def write_table(folder, points, field):
+    """A row for each part (seconds), metric and count of each point; a number in a cell."""
+    columns = [*parts.POINT, "quantity", "kind", "unit", "median", "min", "max", "low", "high", "repetitions", "mean", "fraction", "imbalance",
+               "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed", "shared_cores", "comparable"]
+    rows = points.rename(columns={"part": "quantity"}).assign(unit="s").to_dict("records")
+    rows += field.rename(columns={"metric": "quantity"}).assign(kind="metric").to_dict("records")
     pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False, float_format="%.6g")
 
 
-def write_json(folder, studies, points, counts, laws, complaints):
-    passes = []
-    for curve in page.curves(points):
-        rows = page.select(points, curve)
-        rows = rows[rows.part == "output"]
-        if len(rows.budget.dropna()):
-            passes.append(dict(zip(("mode", "machine", "curve"), curve), budget_percent=rows.budget.max(),
-                               passed=fits.passes(rows)))
+def write_json(folder, studies, points, field, complaints):
     studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine} for s in studies]
-    result = {"studies": studies, "complaints": complaints, "points": points.to_dict("records"), "counts": counts.to_dict("records"),
-              "laws": laws, "output_passes_budget": passes}
+    result = {"studies": studies, "complaints": complaints, "points": points.drop(columns="times").to_dict("records"),
+              "metrics": field.to_dict("records")}
     (folder / "results.json").write_text(json.dumps(tidy(result), indent=1, default=str) + "\n", encoding="utf-8")
 
 
-def print_table(points, laws, unit):
-    """A line for each point, and the law of each curve."""
-    print(f"{'':36s} {unit:>8s} {'seconds':>9s} {'min':>9s} {'max':>9s} {'efficiency':>11s} {'output':>7s}")
+def print_table(points, field, unit):
+    """A line for each point."""
+    print(f"{'':36s} {unit:>8s} {'seconds':>9s} {'min':>9s} {'max':>9s} {'efficiency':>21s} {'output':>7s} {'SYPD':>9s}")
     if not points.comparable.all():
         print("* cores are shared, or fewer than ranks: computing takes too long there")
     for curve in page.curves(points):
         rows = page.select(points, curve)
         title = ", ".join(t for t in (curve[0], page.name(points, *curve[1:])) if t)
-        output = rows[rows.part == "output"].set_index("cores").share
+        output = rows[rows.part == "output"].set_index("cores").fraction
+        speed = page.select(field, curve)
+        speed = speed[speed.metric == "SYPD to the last durable byte"].set_index("cores")["median"]
         for row in rows[rows.part == parts.TOTAL].itertuples():
-            share = page.percent(output[row.cores]) if row.cores in output.index and row.budget == row.budget else "-"
+            fraction = page.percent(output[row.cores]) if row.cores in output.index and row.budget == row.budget else "-"
             print(f"{title:36s} {page.cores_text(row).replace('†', '*'):>8s} {row.median:9.3f} {row.min:9.3f} {row.max:9.3f} "
-                  f"{page.percent(row.efficiency):>11s} {share:>7s}")
+                  f"{page.efficiency(row._asdict(), True):>21s} {fraction:>7s} {page.number(speed.get(row.cores)):>9s}")
             title = ""
-        law = next((f for f in laws if (f["mode"], f["machine"], f["curve"], f["part"]) == (*curve, parts.TOTAL)), {})
-        if "sigma" in law:
-            print(f"{'':36s} sigma {page.number(law['sigma'])} ({page.interval(law['sigma_interval'])}), "
-                  f"kappa {page.number(law['kappa'])} ({page.interval(law['kappa_interval'])})")

@@ -9,7 +9,7 @@ import yaml
 from .machine import software_of
 from .study_file import StudyError
 
-MAY_CHANGE = ("title", "repetitions", "time_limit")  # between two goes of one study
+MAY_CHANGE = ("title", "repetitions", "time_limit")  # between two calls for one study
 
 
 def same_study(one, other):
@@ -66,6 +66,14 @@ class Results:
     def know_machine(self, machine, report):
         """Once, after the first run that has a report."""
         self.machine = {**machine, **software_of(report)}
+        replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
+
+    def know_load(self):
+        """Least and most of all runs so far."""
+        for name in ("load_average", "cpu_MHz"):
+            found = [value for record in self.records for value in record.get(name, ())]
+            if found:
+                self.machine[name] = [min(found), max(found)]
         replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
 
     def add(self, record):

@@ -10,7 +10,7 @@ from . import jobs, machine, points, study_file
 from .results import Results
 
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells", "repetition", "status", "reason", "report",
-          "seconds", "elapsed", "oversubscribed", "shared_cores")  # the keys of a line of runs.jsonl, in their order
+          "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "cpu_MHz")  # the keys of a line of runs.jsonl, in their order
 
 
 def main(arguments):
@@ -34,6 +34,8 @@ def run(arguments):
     system = machine.System(arguments.system)
     if arguments.at_once < 1:
         raise study_file.StudyError(f"--at-once: expected 1 or more, found {arguments.at_once}")
+    for sentence in points.smaller_than_named(study):
+        print(f"study: {sentence}", file=sys.stderr)
     all_runs = points.runs_of(study)
     if system.local:  # this machine is one node
         all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in all_runs]
@@ -50,6 +52,7 @@ def run(arguments):
     if missing:
         nodes = max(one["nodes"] for one in all_runs)
         bad = run_missing(jobs.plan_of(arguments, study, system, results, missing, nodes), system, results, arguments.at_once)
+        results.know_load()
     shutil.rmtree(results.work, ignore_errors=True)
     if bad:
         print(f"study: {bad} of {len(all_runs)} runs did not end well; the same command tries them again", file=sys.stderr)
@@ -67,7 +70,7 @@ def run_missing(plan, system, results, at_once):
                 seen.add(found["name"])
                 bad += keep(results, system, plan, meter, found)
     except KeyboardInterrupt:
-        print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command goes on", file=sys.stderr)
+        print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command continues", file=sys.stderr)
         raise
     lost = {number: one for number, one in enumerate(plan["runs"]) if one["name"] not in seen}
     reasons = {number: jobs.why_not(plan, number) for number in lost}
@@ -87,7 +90,7 @@ def keep(results, system, plan, meter, found):
         results.know_machine(place, report)
     if not found["cells"] and "grid" in report:
         found["cells"] = report["grid"]["Mx"] * report["grid"]["My"]
-    record = {**found, **machine.shares(place, found), "report": found["report"] if ok else None}
+    record = {**found, **machine.core_marks(place, found), "report": found["report"] if ok else None}
     results.add({name: record[name] for name in RECORD if name in record})
     meter.line(record)
     return 0 if ok else 1

@@ -1,7 +1,6 @@
 """The process of a study that holds its cluster, if it has one, and ReFrame: `session.py PLAN`. Started by jobs.py.
 
-It ends in order when it is told to (SIGTERM, which the kernel sends when `perf/study` is killed): ReFrame cancels its jobs, the cluster
-goes down.
+On SIGTERM, which the kernel sends when `perf/study` is killed, it ends cleanly: ReFrame cancels its jobs, the cluster goes down.
 """
 import json
 import logging
@@ -25,7 +24,7 @@ def end(signum, _):
 
 
 def handle_error(handler, record, otherwise=logging.Handler.handleError):
-    """ReFrame's handler of SIGTERM raises an exception; while a line is logged, Python would print that and go on."""
+    """ReFrame's handler of SIGTERM raises an exception; while a line is logged, Python would print that and continue."""
     if isinstance(sys.exc_info()[1], ForceExitError):
         raise
     otherwise(handler, record)
@@ -48,7 +47,7 @@ def main():
     up = plan["cluster_up"]
     try:
         if up:
-            subprocess.run([*CLUSTER, "down"], check=True)  # of a study that could not end in order
+            subprocess.run([*CLUSTER, "down"], check=True)  # of a study that did not end cleanly
             if subprocess.run([*CLUSTER, "up", *up], check=False).returncode != 0:
                 sys.exit(3)
         sys.exit(reframe(plan))

@@ -118,7 +118,7 @@ class Check:
                 found[name] = word
         return found
 
-    def ways(self):
+    def values(self):
         """What one key of `vary` goes through: {label: value} where values are options or single words."""
         if isinstance(self.value, dict):
             return {label: self.at(label, options).options() for label, options in self.mapping().items()}
@@ -141,7 +141,8 @@ def describe(value):
 
 SERIES = ("nodes", "ranks", "options")
 CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "dirty", "disk", "seek")
-KEYS = ("title", "program", "options", "vary", "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit", "cluster")
+KEYS = ("title", "program", "options", "vary", "null_output", "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
+        "cluster", "smaller")
 
 
 def overlay(below, above):
@@ -195,6 +196,7 @@ def read(path, full=False, cluster=None):
         if overrides is None:
             top.fail("the key full, for --full", "none")
         raw = overlay(raw, top.at("full", overrides).mapping(KEYS))
+        raw.pop("smaller", None)
     elif overrides is not None:
         top.at("full", overrides).mapping(KEYS)
     checked(path, raw)
@@ -221,7 +223,11 @@ def checked(path, raw):
     study = {"title": at("title").text() if "title" in raw else pathlib.Path(path).stem, "program": program,
              "options": at("options").options() if "options" in raw else {}, "vary": {}}
     if "vary" in raw:
-        study["vary"] = {name: at("vary").at(name, value).ways() for name, value in at("vary").mapping().items()}
+        study["vary"] = {name: at("vary").at(name, value).values() for name, value in at("vary").mapping().items()}
+    study["null_output"] = "null_output" in raw and at("null_output").one_of(("yes", "no")) == "yes"
+    if study["null_output"] and program != "nunatak":
+        at("null_output").fail("null_output of nunatak", program)
+    study["smaller"] = at("smaller").text() if "smaller" in raw else ""
     for name in ("ranks_per_node", "threads"):
         for value in study["vary"].get(name, ()):
             Check(path, f"vary.{name}", value).whole()

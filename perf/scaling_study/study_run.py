@@ -20,10 +20,12 @@ PLAN = json.loads(pathlib.Path(os.environ["NUNATAK_STUDY_PLAN"]).read_text(encod
 GRACE = 60.0  # seconds of a job beyond the limit of its run
 LAST_LINES = 12
 TIMED_OUT = (124, 137)  # statuses of `timeout`
+# Load average of a minute and the mean frequency of all cores (MHz; 0 where the kernel does not say) of the node where the job begins
+LOAD = "cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo"
 
 
-def tell(record):
-    """Hands a finished run to `perf/study run`."""
+def hand_over(record):
+    """A finished run, to `perf/study run`."""
     os.write(PLAN["pipe"], (json.dumps(record) + "\n").encode())
 
 
@@ -67,12 +69,12 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                   f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
                   f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
-        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", "date +%s.%N > begin"]
+        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({LOAD}) > load", "date +%s.%N > begin"]
         self.executable = "env"
         words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], "-report", str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
         after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
-        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", on_node(after)]
+        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", on_node(after)]
 
     @run_before("run")
     def limit_time(self):
@@ -80,8 +82,15 @@ class StudyRun(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def record(self):
-        tell({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.outcome()})
+        hand_over({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.load(), **self.outcome()})
         return True
+
+    def load(self):
+        """Load average and frequency before and after the run."""
+        found = [float(word) for word in self.read("load").split()]
+        if len(found) != 4:
+            return {}
+        return {"load_average": found[0::2], **({"cpu_MHz": list(map(round, found[1::2]))} if all(found[1::2]) else {})}
 
     def read(self, name):
         path = pathlib.Path(self.stagedir) / name

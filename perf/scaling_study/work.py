@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 
 from . import parts
 
-# What an option may change without changing the work: names of files, talk, the cut of the grid, the way of output.
+# What an option may change without changing the work: names of files, talk, the cut of the grid, the method of output.
 NOT_WORK = {"o", "report", "spatial_file", "snapshot_file", "timeseries_file", "ssa_failed_file", "overwrite", "verbose",
             "run_wall", "i_verify"}
 GRID = {"grid_Mx", "grid_My", "grid_dx"}  # follows the ranks in weak scaling, and is looked at itself
@@ -44,9 +44,9 @@ def differ(studies):
     sentences = {}
     for (mode, curve, cores), names in problems.items():
         if len(names) > 1:
-            told = ", ".join(f"{problem} ({name})" for problem, name in names.items())
+            listed = ", ".join(f"{problem} ({name})" for problem, name in names.items())
             where = f"{mode} {curve}".strip()
-            sentences.setdefault((mode, curve), f"Not the same problem in all folders, compare with care: {where} on {cores}: {told}.")
+            sentences.setdefault((mode, curve), f"Not the same problem in all folders, compare with care: {where} on {cores}: {listed}.")
     return list(sentences.values())
 
 
@@ -87,9 +87,9 @@ def look_at_output(mode, runs):
         workload = section(run["report"], "workload")
         for name in ("name", "scale", "records", "text") if mode == "strong" else ("name", "records"):
             yield f"workload {name}", workload.get(name), run
-        for way in run["report"].get("ways", []):
+        for method in run["report"].get("methods", []):
             if mode == "strong":
-                yield f"payload of {way['way']}", way.get("payload_bytes"), run
+                yield f"payload of {method['method']}", method.get("payload_bytes"), run
 
 
 def look_at_volume(mode, runs):

@@ -1,8 +1,22 @@
-// Lab 1: what an exchange of ghosts sends, counted.
+// Lab 1, and a part of kernels.grid: the ghosts that an exchange fills, and what it sends, counted.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 
 using namespace nunatak;
+
+TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
+  for (int px : {1, 2, 3, 5}) {
+    for (int py : {1, 2, 4}) {
+      with_each_periodicity(Decomposition::make(11, 9, px, py), [](const Decomposition& d) {
+        VirtualRanks ranks(d, std::nullopt, Halo::host), loops(d, std::nullopt, Halo::loops);
+        check_ghosts(ranks);
+        check_ghosts(loops);
+        CHECK(loops.traffic().messages == ranks.traffic().messages);
+        CHECK(loops.traffic().bytes == ranks.traffic().bytes);
+      });
+    }
+  }
+}
 
 TEST_CASE("lab 1: messages of one exchange on 2 x 2, 4 x 4, 6 x 6 patches, and their bytes") {
   struct Expected {

@@ -53,7 +53,7 @@ TEST_CASE("lab 5: equal bits in any order") {
   std::vector<double> terms = some_terms(-1.0, 1.0);
   const double one = sum_on(1, terms);
   std::mt19937_64 random(6);
-  for (int turn = 0; turn < 10; ++turn) {
+  for (int repetition = 0; repetition < 10; ++repetition) {
     std::shuffle(terms.begin(), terms.end(), random);
     CHECK(sum_on(4, terms) == one);
   }

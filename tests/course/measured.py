@@ -44,13 +44,13 @@ def on_ranks(n, *command):
     return [*shlex.split(MPIEXEC), str(n), *command]
 
 
-def way_of(ranks, before, *options):
+def method_of(ranks, before, *options):
     """What nunatak-io reports of a run with one method of output."""
     program = need("miniapp/nunatak-io")
     with tempfile.TemporaryDirectory() as folder:
         preloaded = [word.replace("FOLDER", folder) for word in before]
         said(on_ranks(ranks, *preloaded, program, *options, "-repeat", "1", "-verify", "no", "-o", folder, "-report", f"{folder}/out.json"))
-        return json.loads(pathlib.Path(folder, "out.json").read_text())["ways"][0]
+        return json.loads(pathlib.Path(folder, "out.json").read_text())["methods"][0]
 
 
 def iterations(preconditioner, M):
@@ -67,8 +67,8 @@ def growth(preconditioner, M):
 
 def late_definitions(n):
     """Lab 8: bytes moved over payload if each of n variables is defined just before it is written."""
-    way = way_of(2, [], "-workload", "cam:FV-B", "-scale", "0.15", "-variables", n, "-ways", "serial/define=interleaved/header=0")
-    return way["moved_bytes"] / way["payload_bytes"]
+    method = method_of(2, [], "-workload", "cam:FV-B", "-scale", "0.15", "-variables", n, "-methods", "serial/define=interleaved/header=0")
+    return method["moved_bytes"] / method["payload_bytes"]
 
 
 def ring(pool, records):
@@ -81,9 +81,9 @@ def waits_in_a_run(pool, records):
     busy machine needs longer to fill the ring, 32; the ring must hold what it promises."""
     slow, size = need("tests/faults/libslow_disk.so"), int(pool) * 1024
     for seconds in (4, 32):
-        way = way_of(2, ["env", f"LD_PRELOAD={slow}", f"NUNATAK_DISK=1e8 FOLDER/nunatak-io.files/way FOLDER/disk {seconds} 1"], *ring(pool, records), "-ways", "direct",
+        method = method_of(2, ["env", f"LD_PRELOAD={slow}", f"NUNATAK_DISK=1e8 FOLDER/nunatak-io.files/method FOLDER/disk {seconds} 1"], *ring(pool, records), "-methods", "direct",
                      "-io_transport", "async:1")
-        waits, payload = way["phases"]["stall"]["operations"], way["payload_bytes"]
+        waits, payload = method["phases"]["stall"]["operations"], method["payload_bytes"]
         if waits or payload <= size + 2 * BATCH:  # one batch that is written, and the next one
             break
     if waits and payload <= size or not waits and payload > size + 2 * BATCH:

@@ -39,7 +39,7 @@ TEST_CASE("lab 3: the components of any mask are the same on all decompositions"
   for (unsigned seed = 0; seed < 40; ++seed) {
     const Grid<int> mask = random_mask(23, 17, 0.45 + 0.01 * seed, seed);
     const auto finest =
-        components(mask, 23, 17); // patches of one cell: all the joining is done at seams
+        components(mask, 23, 17); // patches of one cell: all is joined at subdomain boundaries
     for (const auto& [px, py] : decompositions(23, 17)) {
       CAPTURE(seed, px, py);
       CHECK(components(mask, px, py) == finest);

@@ -54,7 +54,7 @@ def build_folder(labs):
         ninja = ["-G", "Ninja"] if shutil.which("ninja") and not (BUILD / "Makefile").exists() else []
         launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         status, output = run(["cmake", "-S", SOURCE, "-B", BUILD, *ninja, *launcher, "-DNUNATAK_BUILD=kernels", "-DNUNATAK_COURSE=ON", "-DNUNATAK_TESTS=OFF",
-                              "-DNUNATAK_PCH=ON", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_PREFIX_PATH={DEPS}"], 900)
+                              "-DNUNATAK_PCH=ON", "-DNUNATAK_UNITY=ON", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1", f"-DCMAKE_PREFIX_PATH={DEPS}"], 900)
         if status != 0:
             raise Problem(f"cmake failed:\n{output[-3000:]}")
         yield

@@ -17,7 +17,7 @@ if the machine has become slower the trial is made again, and what it says then 
 By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
 (40), disks that stay full, and ranks that die at any call. Prints the trials by method. Also:
 
-  loop.py ... --every 4 --actions full --methods pnetcdf/access=independent      a disk that is full for all ranks from the k-th write on
+  loop.py ... --every 4 --actions full --methods pnetcdf      a disk that is full for all ranks from the k-th write on
 
   loop.py ... --continued --methods direct      runs that continue in place what an earlier run has left: a series of three records, behind
                                                 the second; after each trial, as after each kill, ncdump, CDO and xarray open it, too
@@ -44,7 +44,7 @@ import xarray
 
 SHORT = ["pnetcdf", "netcdf4", "direct", "direct/transport=async:1"]  # on 2 ranks
 METHODS = ["serial", "pnetcdf", "hybrid", "direct", "direct/calls=mpiio", "netcdf4", "pnetcdf/zslab", "pnetcdf/box:1", "netcdf4/morton:1",
-           "serial/file-per-aggregator:2", "pnetcdf/access=independent", "netcdf4/access=independent",
+           "serial/file-per-aggregator:2",
            "pnetcdf/define=interleaved", "direct/transport=async:1", "pnetcdf/transport=async:1"]
 FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("write", "short"), ("fsync", errno.EIO),
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]

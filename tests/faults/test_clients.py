@@ -34,7 +34,7 @@ def error_of(folder, method, ranks, n, patience, what, rank):
     """The only one, on a machine that is n times slower than usual."""
     begin = time.time()
     done = run(folder, method, ranks, n * patience, what, str(rank))
-    assert done.returncode == 1, done.stderr  # of MPI_Abort, not of a signal
+    assert done.returncode == 2, done.stderr  # of MPI_Abort, not of a signal
     assert time.time() - begin < 30 * n, done.stderr
     check = subprocess.run([os.environ["NUNATAK_VICTIM"], "check", str(folder)], capture_output=True, text=True, timeout=60)
     assert check.returncode == 0, check.stderr

@@ -15,7 +15,7 @@ ALLOWED = {
     "kernels/labels": (["kernels/grid"], ["Kokkos"]),
     "kernels/distance": (["kernels/grid"], ["Kokkos"]),
     "kernels/pico": (["kernels/grid", "kernels/ice", "kernels/labels", "kernels/distance"], ["Kokkos"]),
-    "kernels/step": (["kernels/grid", "kernels/cases", "kernels/ice", "kernels/ssa", "kernels/multigrid", "kernels/pico"], ["Kokkos"]),
+    "kernels/step": (["kernels/grid", "kernels/ice", "kernels/ssa", "kernels/multigrid", "kernels/pico"], ["Kokkos"]),
     "io": ([], ["MPI", "NetCDF", "PnetCDF", "JSON", "system"]),
     "miniapp/base": (["kernels/grid", "kernels/pico", "kernels/ssa", "io"], ["Kokkos", "MPI", "UDUNITS", "JSON", "system"]),
     "miniapp/model": (["kernels", "io", "miniapp/base"], ["Kokkos", "MPI", "PETSc", "LibYAML", "JSON", "system"]),

@@ -45,12 +45,14 @@ def test_links_lead_somewhere():
 
 
 def test_paths_in_backticks_exist():
-    """`docs/model.md`, `kernels/grid/patch.hpp`: a path into a folder of the project names a file or a folder of it."""
+    """`docs/results.md`, `kernels/grid/patch.hpp`: a path into a folder of the project names a file or a folder of it."""
     missing = []
     folders = "|".join(["cmake", "docs", "inputs", "io", "kernels", "miniapp", "perf", "scripts", "tests"])
     for page in pages():
         text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
-        for path in re.findall(rf"`((?:{folders})/[\w./-]*)`", text):
+        for path, name in re.findall(rf"`((?:{folders})/[\w./-]*)(?:: [\w:]*?(\w+))?`", text):  # `file: Class::function`, too
             if not (ROOT / path).exists() and not list((ROOT / path).parent.glob(pathlib.Path(path).name + ".*")):
                 missing.append(f"{page.relative_to(ROOT)}: {path}")
+            elif name and not re.search(rf"\b{name}\b", (ROOT / path).read_text()):
+                missing.append(f"{page.relative_to(ROOT)}: {path}: {name}")
     assert not missing, "\n".join(missing)

@@ -1,7 +1,7 @@
 // The transport async: the same files as sync, errors that come back, and no wait that does
 // not end.
 #include "io/async/client.hpp"
-#include "io/async/on_disk.hpp"
+#include "io/async/serve.hpp"
 #include "io/async/servers.hpp"
 #include "io/durable/verify.hpp"
 #include "tests/io/pattern.hpp"
@@ -163,29 +163,29 @@ TEST_CASE("a ring holds no more messages than it may, however small they are") {
 
 TEST_CASE("a server takes what comes while a call waits for the disk, whose error it throws") {
   constexpr std::size_t much = 1 << 20;
+  std::atomic<int> taken = 0;
+  const auto take = [&] { return ++taken > 0; };
   const auto thread_of_call = [&](std::size_t bytes) {
     std::thread::id id;
-    io::on_disk(bytes, [&] { id = std::this_thread::get_id(); });
+    io::call_in_thread(
+        bytes, [&] { id = std::this_thread::get_id(); }, take);
     return id;
   };
-  std::atomic<int> taken = 0;
-  {
-    const io::Meanwhile meanwhile([&] { return ++taken > 0; });
-    io::on_disk(much, [&] {
-      while (taken < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    });
-    CHECK(thread_of_call(much) != std::this_thread::get_id());
-    CHECK(thread_of_call(much - 1) == std::this_thread::get_id());
-    CHECK_THROWS_AS(io::on_disk(much, [] { throw io::Error("full"); }), io::Error);
-  }
-  CHECK(thread_of_call(much) == std::this_thread::get_id()); // no server
+  const auto until_taken = [&] {
+    while (taken < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  io::call_in_thread(much, until_taken, take);
+  CHECK(thread_of_call(much) != std::this_thread::get_id());
+  CHECK(thread_of_call(much - 1) == std::this_thread::get_id());
+  const auto full = [] { throw io::Error("full"); };
+  CHECK_THROWS_AS(io::call_in_thread(much, full, take), io::Error);
   bool is_done = false;
-  const io::Meanwhile meanwhile([]() -> bool { throw io::Error("no more"); });
+  const auto take_no_more = []() -> bool { throw io::Error("no more"); };
   const auto slow_call = [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     is_done = true;
   };
-  CHECK_THROWS_AS(io::on_disk(much, slow_call), io::Error);
+  CHECK_THROWS_AS(io::call_in_thread(much, slow_call, take_no_more), io::Error);
   CHECK(is_done); // what it uses lives until then
 }
 

@@ -85,13 +85,11 @@ TEST_CASE("subfiles that are missing, damaged or strange are refused by name") {
   check_refused(scratch, {"expected 11 values", "variable 'x'", "found 5"});
 
   on_rank_0([&] { std::filesystem::rename(path("longer.nc.0001"), path("ex.nc.0001")); });
-  check_refused(
-      scratch,
-      {"ex.nc.0001': dimension 'x': expected a part of 11, as in the first subfile, found of 12"});
+  check_refused(scratch, {"ex.nc.0001': /dimensions/", "/length: expected 11, as in the first "
+                                                       "subfile, found 12"});
 
   on_rank_0([&] { std::filesystem::rename(path("other.nc.0001"), path("ex.nc.0001")); });
-  check_refused(
-      scratch, {"ex.nc.0001': number of dimensions: expected 5, as in the first subfile, found 6"});
+  check_refused(scratch, {"ex.nc.0001': /", ", as in the first subfile, found "});
 
   on_rank_0([&] {
     std::filesystem::copy_file(path("kept"), path("ex.nc.0001"),

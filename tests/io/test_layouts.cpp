@@ -90,15 +90,14 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is reported") {
   const auto [rows, of_rows] = put("rows", {{first, 0}, {count, length}, {}});
   CHECK(rows.messages == 0);
   CHECK_THAT(of_rows, ContainsSubstring("1 variable(s) stay: " + std::to_string(size) +
-                                        " calls and no byte sent, or ") &&
-                          ContainsSubstring("; no variable moves"));
+                                        " calls; 0 variable(s) move"));
   const auto [columns, of_columns] = put("columns", {{0, first}, {length, count}, {}});
   CHECK((columns.messages > 0) == (size > 1));
   if (size > 1)
     CHECK_THAT(of_columns,
-               ContainsSubstring("no variable stays; 1 variable(s) move: " +
-                                 std::to_string(size * length) + " calls") &&
-                   ContainsSubstring(std::to_string(columns.message_bytes) + " bytes sent"));
+               ContainsSubstring("0 variable(s) stay: 0 calls; 1 variable(s) move: " +
+                                 std::to_string(columns.message_bytes) + " bytes sent instead of " +
+                                 std::to_string(size * length) + " calls"));
 }
 
 TEST_CASE("unless a layout is asked for, direct chooses by itself on several nodes") {

@@ -1,7 +1,7 @@
 // The ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any
 // decomposition, ranks without cells, calls and slabs of a few bytes; and they do as much as they
 // say.
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
 

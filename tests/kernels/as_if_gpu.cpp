@@ -5,14 +5,13 @@
 //
 //   LD_PRELOAD=libas_if_gpu.so KOKKOS_TOOLS_LIBS=libas_if_gpu.so nunatak ...
 //
-// gives Views pages of their own and, from the end of a loop to the next fence, copy between Views
-// or loop, takes the right to touch them away: the host is told the View that it touches too early
-// and the loop, and the program ends with status 86. With AS_IF_GPU_MOVES=file it also follows on
-// which side each page is, and writes how many of each View (by its label) went to the host and to
-// the device: what managed memory would have to move. With AS_IF_GPU_DEVICE_MEMORY=1, for programs
-// that were built with -DNUNATAK_DEVICE_MEMORY=ON (kernels/grid/memory.hpp), the host may touch no
-// View at all whose label does not begin with "shared: ". One thread (Serial): who faults is told
-// from whether a loop runs.
+// gives Views pages of their own and protects them from the end of a loop to the next fence, copy
+// between Views or loop: a host access that comes too early ends the program with status 86 and
+// names the View and the loop. With AS_IF_GPU_MOVES=file the library also records on which side
+// each page is, and writes how many of each View (by its label) went to the host and to the device:
+// what managed memory would have to move. With AS_IF_GPU_DEVICE_MEMORY=1, for programs built with
+// -DNUNATAK_DEVICE_MEMORY=ON (kernels/grid/memory.hpp), the host may access only Views whose label
+// begins with "shared: ". One thread (Serial): whether a loop runs shows which side faulted.
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/mman.h>
@@ -33,17 +32,17 @@ namespace {
 constexpr std::size_t
     page = 4096,
     header = 128; ///< Kokkos writes as many bytes before the values of a View: not the program's
-constexpr std::size_t room = std::size_t{1} << 36;
+constexpr std::size_t reserved = std::size_t{1} << 36;
 constexpr int status = 86;
 
-enum class Now { host, device, not_fenced }; ///< who may touch Views: nobody while not_fenced
+enum class Now { host, device, not_fenced }; ///< who may touch Views: none while not_fenced
 enum Side : char { nowhere, on_host, on_device };
 
 template <class F> F* next_function(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
 
-Side side_of_page[room / page]; // zeros that take memory where they are written
+Side side_of_page[reserved / page]; // zeros that take memory where they are written
 
 /// The memory of all Views: blocks of pages, each after a page that ends with the header.
 class Arena {
@@ -61,7 +60,7 @@ public:
     if (old != m_free.end()) {
       first = old->second;
       m_free.erase(old);
-    } else if (m_used + pages * page > room) {
+    } else if (m_used + pages * page > reserved) {
       return nullptr;
     } else {
       m_used += pages * page;
@@ -115,8 +114,8 @@ private:
   };
 
   Arena()
-      : m_begin(static_cast<char*>(
-            mmap(nullptr, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
+      : m_begin(static_cast<char*>(mmap(nullptr, reserved, PROT_NONE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO;
@@ -131,9 +130,9 @@ private:
 
   void become(Now now) {
     if (m_used == 0 || now == m_now) return;
-    const bool nobody =
+    const bool none =
         now == Now::not_fenced || !m_moves_file.empty() || (now == Now::host && m_device_memory);
-    mprotect(m_begin, m_used, nobody ? PROT_NONE : PROT_READ | PROT_WRITE);
+    mprotect(m_begin, m_used, none ? PROT_NONE : PROT_READ | PROT_WRITE);
     m_now = now;
   }
 
@@ -143,7 +142,7 @@ private:
                                                              SIG_DFL); // not ours: it happens again
   }
   bool touched(char* at) {
-    if (at < m_begin || at >= m_begin + room) return false;
+    if (at < m_begin || at >= m_begin + reserved) return false;
     const auto after = m_blocks.upper_bound(at);
     if (after == m_blocks.begin()) return false;
     char* const first = std::prev(after)->first;

@@ -107,7 +107,7 @@ inline PicoResult pico_result(const Ranks& ranks, const PicoReport& report,
 }
 
 /// The same case by segments and by loops.
-inline std::vector<PicoCase> both_ways(const PicoCase& c) {
+inline std::vector<PicoCase> both_methods(const PicoCase& c) {
   std::vector<PicoCase> cases{c, c};
   for (const bool by_loops : {false, true}) cases[by_loops].options.by_loops = by_loops;
   return cases;

@@ -104,7 +104,7 @@ TEST_CASE("one solution: the same bits in order of values and by sweeps, on any 
   }
 }
 
-TEST_CASE("one solution on 32 x 32 ranks: open water, obstacles, a serpentine") {
+TEST_CASE("one solution on 32 x 32 ranks: open water, obstacles, a serpentine", "[many]") {
   const Grid<int> path = with_seed_at_corner(serpentine(65, 65));
   Grid<int> open(80, 70);
   open(33, 41) = 1;

@@ -121,8 +121,8 @@ std::vector<Case> cases() {
   for (const auto& [Mx, My] : {std::pair{9, 8}, {6, 7}, {5, 6}, {3, 9}, {8, 1}, {4, 2}}) {
     for (const int kind : {0, 1, 2, 3}) {
       const bool px = (kind & 1) != 0, py = (kind & 2) != 0, x = Mx > 1, y = My > 1;
-      for (const double share : {0.4, 1.0}) {
-        const Operator A = random_operator(random_mask(Mx, My, share, seed), px, py, seed);
+      for (const double fraction : {0.4, 1.0}) {
+        const Operator A = random_operator(random_mask(Mx, My, fraction, seed), px, py, seed);
         seed += 1;
         all.push_back({A, {x, y}});
         if (x && y) all.push_back({A, {true, false}}), all.push_back({A, {false, true}});
@@ -232,8 +232,8 @@ TEST_CASE("no eigenvalue of (S D)^-1 A is above 1, on fine and coarse levels") {
   unsigned seed = 0;
   for (const int kind : {0, 1, 2, 3}) {
     for (const int squares : {1, 2, 5}) {
-      for (const double share : {0.5, 0.8, 1.0}) {
-        const Operator A = random_operator(random_mask(11, 8, share, seed), (kind & 1) != 0,
+      for (const double fraction : {0.5, 0.8, 1.0}) {
+        const Operator A = random_operator(random_mask(11, 8, fraction, seed), (kind & 1) != 0,
                                            (kind & 2) != 0, seed, squares);
         seed += 1;
         const TwoLevels levels(A, A.decomposition(1, 1), {true, kind != 3});

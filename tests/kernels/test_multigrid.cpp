@@ -131,7 +131,8 @@ TEST_CASE("the last level alone solves exactly") {
   CHECK(error < 1e-10);
 }
 
-TEST_CASE("one cycle gives the same bits on every decomposition, however ranks are merged") {
+TEST_CASE("one cycle gives the same bits on every decomposition, however ranks are merged",
+          "[many]") {
   const auto check = [](const Operator& A, const Decomposition& d, const auto& expected,
                         auto real) {
     constexpr int all = 1000000000;

@@ -10,12 +10,12 @@ using namespace nunatak;
 
 namespace {
 
-/// A drawn result on every decomposition, both ways.
+/// A drawn result on every decomposition, by both methods.
 template <class Check> void on_all_decompositions(const PicoCase& c, Check check) {
   for (const auto& [px, py] : decompositions(c.mask.Mx, c.mask.My)) {
-    for (const PicoCase& way : both_ways(c)) {
-      INFO(px << " x " << py << (way.options.by_loops ? ", by loops" : ", by segments"));
-      check(run_pico(way, px, py));
+    for (const PicoCase& method : both_methods(c)) {
+      INFO(px << " x " << py << (method.options.by_loops ? ", by loops" : ", by segments"));
+      check(run_pico(method, px, py));
     }
   }
 }
@@ -270,7 +270,7 @@ TEST_CASE("random coasts: the same bits on any decomposition, by all solvers, on
     for (const auto& [px, py] : decompositions(40, 31)) {
       INFO("seed " << seed << " on " << px << " x " << py);
       CHECK(run_pico(c, px, py) == serial);
-      for (PicoCase& solved_by : both_ways(c)) {
+      for (PicoCase& solved_by : both_methods(c)) {
         for (const DistanceSolver& solver : distance_solvers()) {
           if (!solver.counts_steps) continue;
           INFO(solver.name << (solved_by.options.by_loops ? ", by loops" : ", by segments"));
@@ -278,14 +278,14 @@ TEST_CASE("random coasts: the same bits on any decomposition, by all solvers, on
           CHECK(run_pico(solved_by, px, py) == serial);
         }
       }
-      for (const PicoCase& way : both_ways(c)) {
+      for (const PicoCase& method : both_methods(c)) {
         VirtualRanks ranks(Decomposition::make(40, 31, px, py));
-        Pico pico(ranks, c.dx, c.dx, way.options);
+        Pico pico(ranks, c.dx, c.dx, method.options);
         std::vector<PicoFields> fields = pico_fields(ranks);
         pico.update(pico_input(ranks, other), fields);
         const PicoReport report = pico.update(pico_input(ranks, c), fields);
         CHECK(pico_result(ranks, report, fields) == serial);
-        if (!way.options.by_loops)
+        if (!method.options.by_loops)
           CHECK(report.collectives ==
                 (px * py == 1 ? 5 : 9)); // on one rank labels are not gathered
       }
@@ -295,7 +295,7 @@ TEST_CASE("random coasts: the same bits on any decomposition, by all solvers, on
 
 TEST_CASE("what makes no sense is refused with its name") {
   using Catch::Matchers::ContainsSubstring;
-  for (PicoCase& c : both_ways(PicoCase({"####", "ffff", "~~~~"}))) {
+  for (PicoCase& c : both_methods(PicoCase({"####", "ffff", "~~~~"}))) {
     c.mask(1, 2) = 7;
     CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("mask"));
     c.mask(1, 2) = floating_ice, c.basins(0, 3) = -4;

@@ -222,8 +222,9 @@ TEST_CASE("by loops: what there is by segments, on any coast and decomposition")
   for (std::size_t n = 0; n < cases.size(); ++n) {
     for (const auto& [px, py] : decompositions(cases[n].mask.Mx, cases[n].mask.My)) {
       INFO("case " << n << " on " << px << " x " << py);
-      const std::vector<PicoCase> ways = both_ways(cases[n]);
-      const PicoResult expected = run_pico(ways[0], px, py), found = run_pico(ways[1], px, py);
+      const std::vector<PicoCase> methods = both_methods(cases[n]);
+      const PicoResult expected = run_pico(methods[0], px, py),
+                       found = run_pico(methods[1], px, py);
       CHECK(found == expected);
       CHECK(found.report.domain_imbalance == expected.report.domain_imbalance);
       CHECK(found.report.shelf_imbalance == expected.report.shelf_imbalance);

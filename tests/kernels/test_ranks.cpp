@@ -1,9 +1,10 @@
-// Decomposition, ghost exchange and collectives on virtual ranks; sums that do not depend on order.
+// Decomposition, exchanges and groups of virtual ranks; LogGP. Ghosts and fixed-point sums also:
+// tests/course/check_messages.cpp, check_sums.cpp, which are compiled into the same program.
 #include "kernels/grid/balance.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/multigrid/halo.hpp"
-#include "tests/kernels/ghost_checks.hpp"
+#include "tests/kernels/cells.hpp"
 #include "tests/kernels/message_checks.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -95,26 +96,6 @@ TEST_CASE("a grid too small for the ranks is refused with both numbers") {
                       ContainsSubstring("2 x 2") && ContainsSubstring("5"));
 }
 
-TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
-  for (int px : {1, 2, 3, 5}) {
-    for (int py : {1, 2, 4}) {
-      with_each_periodicity(Decomposition::make(11, 9, px, py), [](const Decomposition& d) {
-        VirtualRanks ranks(d, std::nullopt, Halo::host), loops(d, std::nullopt, Halo::loops);
-        check_ghosts(ranks);
-        check_ghosts(loops);
-        CHECK(loops.traffic().messages == ranks.traffic().messages);
-        CHECK(loops.traffic().bytes == ranks.traffic().bytes);
-      });
-    }
-  }
-}
-
-TEST_CASE("one message per neighbour, whatever the number of arrays") {
-  VirtualRanks ranks(Decomposition::make(12, 12, 3, 3));
-  check_ghosts(ranks);
-  CHECK(ranks.traffic().messages == 4 * 3 + 4 * 5 + 8);
-}
-
 TEST_CASE("an exchange of ghosts keeps its buffers: none is allocated after the first") {
   VirtualRanks ranks(Decomposition::make(60, 60, 6, 6), std::nullopt, Halo::host);
   const Holders on_nine(ranks, merged(ranks.decomposition(), 2), {0, 2, 4, 12, 14, 16, 24, 26, 28});
@@ -131,15 +112,15 @@ TEST_CASE("an exchange of ghosts keeps its buffers: none is allocated after the 
     merged_cells.push_back(make_array<double>("a", grown(on_nine.patch(n), 2)));
   const auto data = [&](std::size_t n) { return merged_cells[n].data(); };
   Route rings = halo(on_nine, 3);
-  const std::function<void()> ways[] = {[&] { ranks.update_ghosts(arrays); },
-                                        [&] { rings.move(1, data, data); }};
+  const std::function<void()> exchanges[] = {[&] { ranks.update_ghosts(arrays); },
+                                             [&] { rings.move(1, data, data); }};
   const std::int64_t names[] = {
       1, 1 + 2 * on_nine.local_size()}; // of a fence; of loops that pack and unpack
-  for (const std::size_t way : {0, 1}) {
-    ways[way]();
+  for (const std::size_t n : {0, 1}) {
+    exchanges[n]();
     const std::int64_t before = allocations;
-    ways[way]();
-    CHECK(allocations - before <= names[way]);
+    exchanges[n]();
+    CHECK(allocations - before <= names[n]);
   }
 }
 
@@ -279,25 +260,23 @@ TEST_CASE("LogGP: what does not block rests while its ranks work; shared cores")
   CHECK(four.clock()->of(3).work == 13.0);
 }
 
-TEST_CASE("fixed-point sums are the same in any order and accurate") {
+TEST_CASE("fixed-point sums are accurate, also of many terms at once") {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(-3000.0, 5000.0);
   std::vector<double> terms(100000);
-  for (double& t : terms) t = uniform(random);
   long double exact = 0.0L;
-  FixedSum forward, backward;
-  for (double t : terms) forward.add(t), exact += t;
-  for (auto t = terms.rbegin(); t != terms.rend(); ++t) backward.add(*t);
-  CHECK(forward.value() == backward.value());
-  CHECK(std::abs(forward.value() / static_cast<double>(exact) - 1.0) <=
-        2.3e-16); // the last bit of a double
-  FixedSum negative;
-  negative.add(-0.75);
-  CHECK(negative.value() == -0.75);
-  for (int n = -40; n < 40; ++n)
-    terms.push_back(std::ldexp(n + 0.5, -40)),
-        terms.push_back(std::ldexp(n, -41 - n));       // ties, tiny
-  for (const std::size_t first : {0, 99990, 100001}) { // many at once
+  FixedSum sum;
+  for (double& t : terms) {
+    t = uniform(random);
+    sum.add(t);
+    exact += t;
+  }
+  CHECK(std::abs(sum.value() / static_cast<double>(exact) - 1.0) <= 2.3e-16); // the last bit
+  for (int n = -40; n < 40; ++n) {
+    terms.push_back(std::ldexp(n + 0.5, -40)); // a tie
+    terms.push_back(std::ldexp(n, -41 - n));   // a small number
+  }
+  for (const std::size_t first : {0, 99990, 100001}) {
     FixedSum one_by_one, at_once;
     for (std::size_t n = first; n < terms.size(); ++n) one_by_one.add(terms[n]);
     at_once.add(terms.data() + first, static_cast<int>(terms.size() - first));

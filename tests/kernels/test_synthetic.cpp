@@ -46,7 +46,7 @@ TEST_CASE("the hash is the published one, noise is bounded and smooth") {
   CHECK(jump <= 1.875 * 2.0 / 100e3); // the steepest slope of the quintic between -1 and 1
 }
 
-TEST_CASE("marine at 16 km: a plausible ice sheet, for several seeds") {
+TEST_CASE("marine at 16 km: a plausible ice sheet, for several seeds", "[many]") {
   for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5}) {
     const Sampled s(seed, 381);
     CAPTURE(seed);

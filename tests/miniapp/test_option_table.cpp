@@ -28,7 +28,7 @@ OptionTable table_of(Values& v) {
   table.section("Other");
   table.add(flag("compare", v.compare, "comparison with a reference solver"));
   table.add(flag("verbose", v.verbose, "one line per step"));
-  table.add(word("solver", v.solver, "bfs|sweep", "distance solver"));
+  table.add(choice("solver", v.solver, "bfs|sweep", "distance solver"));
   table.add(text("o", v.output, "file of the result"));
   return table;
 }
@@ -135,7 +135,7 @@ TEST_CASE("options: help is folded below the descriptions, words between |") {
   table.add(number("length", length, "",
                    "description of a dozen words that no line of sixty columns can ever hold"));
   table.add(
-      word("solver", solver, "breadth-first-search|iterative-sweeps|fast-marching", "method"));
+      choice("solver", solver, "breadth-first-search|iterative-sweeps|fast-marching", "method"));
   table.add(text("answer", answer, "end"));
   std::ostringstream help;
   table.print_help(help, 60);

@@ -4,14 +4,14 @@ import json
 import math
 import random
 
-# sigma, kappa and the share of the run on one rank
+# sigma, kappa and the fraction of the run on one rank
 LAWS = {"init: read or generate": (0.3, 0.0, 0.04), "ocean": (0.02, 1e-3, 0.06), "stress balance: SSA": (0.03, 5e-4, 0.6),
         "energy": (0.0, 0.0, 0.15), "mass transport": (0.01, 0.0, 0.05)}
 PHASES = {"open": (1.0, 0.0, 0.002), "post": (0.0, 0.0, 0.008), "wait": (0.6, 0.01, 0.06), "checksum": (0.0, 0.0, 0.01),
           "fsync": (1.0, 0.0, 0.02)}
 ALL_PHASES = ("open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync")
 MACHINE = {"system": "cluster", "nodes": 8, "cores_per_node": 1, "cpu": "AMD EPYC", "mpi": "Open MPI v4.1.4",
-           "file_system": "striped, 8 servers", "versions": {"nunatak": "0.1.0"}, "network": "50 Mbit/s, 200 us",
+           "file_system": "striped, 8 servers", "versions": {"nunatak": "1.0.0"}, "network": "50 Mbit/s, 200 us",
            "emulated": False, "physical_cores": 8}
 
 
@@ -22,7 +22,7 @@ def seconds(law, ranks, cells, noise):
 
 
 def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None):
-    """A report of nunatak; slower = {part: factor}, laws = {part: law} in place of LAWS."""
+    """A report of nunatak, of two years; slower = {part: factor}, laws = {part: law} in place of LAWS."""
     def timer(value, calls=1):
         return {"calls": calls, "min": 0.98 * value, "mean": 0.99 * value, "max": value}
 
@@ -38,26 +38,26 @@ def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None
     timers["init"] = timer(timers["init: read or generate"]["max"] * 1.5 + timers["output: open"]["max"])
     parts = sum(t["mean"] for name, t in timers.items() if name not in ("init: read or generate", "output: open"))
     return {
-        "steps": steps, "ended_early": "", "grid": {"Mx": side, "My": side, "Mz": 31, "dx": 32000.0, "dy": 32000.0, "Lz": 4300.0},
+        "steps": steps, "years": 2.0, "ended_early": "", "grid": {"Mx": side, "My": side, "Mz": 31, "dx": 32000.0, "dy": 32000.0, "Lz": 4300.0},
         "options": {"stress": "ssa+sia", "ocean": "pico", "grid_Mx": side, "io_format": "pnetcdf", "o": f"r{ranks}.nc"},
         "mass_budget": {"volume_end_km3": 18585616.27 + 1e-4 * ranks, "volume_start_km3": 18601220.67, "closure": 1e-16 * ranks},
         "messages": {"messages": 300 * ranks, "bytes": 700000 * ranks, "collectives_per_rank": 44,
                      "halo": {"max_seconds": 0.01 * ranks}},
         "ocean": {"shelf_cells": 270, "shelves": 29, "distance_rounds": 2}, "ssa": {"steps": 16, "linear_iterations": 41 + ranks},
         "output": {"budget_percent": 10.0, "percent_of_run": 100 * in_phases / parts, "phases": phases, "written_bytes": 312 * side**2},
-        "timers": timers, "wall_seconds": 1.01 * parts, "peak_resident_MiB_per_rank": 80.0, "versions": {"nunatak": "0.1.0"}}
+        "timers": timers, "wall_seconds": 1.01 * parts, "peak_resident_MiB_per_rank": 80.0, "versions": {"nunatak": "1.0.0"}}
 
 
-def way(name, ranks, total):
+def method(name, ranks, total):
     phases = {p: {"max_s": 0.0, "mean_s": 0.0, "min_s": 0.0, "bytes": 0, "operations": 0} for p in ALL_PHASES}
     phases["wait"].update(max_s=0.8 * total, mean_s=0.7 * total)
-    return {"way": name, "seconds": {"median": total, "all": [total]}, "phases": phases, "payload_bytes": 10**7, "written_bytes": 10**7,
+    return {"method": name, "seconds": {"median": total, "all": [total]}, "phases": phases, "payload_bytes": 10**7, "written_bytes": 10**7,
             "moved_bytes": 0, "messages": ranks, "message_bytes": 0, "off_node_bytes": 0}
 
 
 def io_report(ranks):
     return {"tool": "nunatak-io", "workload": {"name": "pism:G5km", "scale": 0.1, "records": 1, "text": "31 x 57 x 201"},
-            "ways": [way("pnetcdf", ranks, 2.0 * (0.3 + 0.7 / ranks)), way("serial", ranks, 3.0)]}
+            "methods": [method("pnetcdf", ranks, 2.0 * (0.3 + 0.7 / ranks)), method("serial", ranks, 3.0)]}
 
 
 class Folder:
@@ -82,12 +82,12 @@ class Folder:
         with open(self.path / "runs.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(run) + "\n")
 
-    def fill(self, modes=("strong", "weak"), ranks=(1, 2, 4, 8), ways=("pnetcdf", "serial"), repetitions=3, noise=0.02, seed=1, laws=None,
+    def fill(self, modes=("strong", "weak"), ranks=(1, 2, 4, 8), methods=("pnetcdf", "serial"), repetitions=3, noise=0.02, seed=1, laws=None,
              **line):
         """Strong: 192 x 192 cells in all. Weak: 128 x 128 on each rank. `serial` takes three times as long to write."""
         draw = random.Random(seed)
         for mode in modes:
-            for name in ways:
+            for name in methods:
                 for n in ranks:
                     for repetition in range(repetitions):
                         side = 192 if mode == "strong" else round((16384 * n) ** 0.5)

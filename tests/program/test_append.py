@@ -25,7 +25,7 @@ def ok(run):
 
 
 def refused(run, *words):
-    assert run.status == 1, run.text
+    assert run.status == 2, run.text
     refused_once(run, *words, "-overwrite")
 
 

@@ -51,4 +51,4 @@ def test_nor_in_a_restart(as_if_gpu, island):
 
 def test_nor_where_a_solve_fails(as_if_gpu):
     for solver in ("own", "petsc"):
-        as_if_gpu(1, *MARINE, "-ssa_solver", solver, "-ssa_max_steps", "1", "-ssa_failed_file", "failed.nc", status=1)
+        as_if_gpu(1, *MARINE, "-ssa_solver", solver, "-ssa_max_steps", "1", "-ssa_failed_file", "failed.nc", status=2)

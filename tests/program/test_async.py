@@ -127,7 +127,7 @@ def test_the_report_says_what_servers_did(nunatak, tmp_path):
         assert len(groups) == n_groups
         for group in groups:
             assert group["servers"] == servers
-            assert 0 < group["idle_share"] <= 1
+            assert 0 < group["idle_fraction"] <= 1
             assert 0 < group["close_to_committed_s"] < longest
             assert 1e6 < group["peak_bytes"] < 4e9
             assert group["written_bytes"] > 1000 and group["written_operations"] > 0
@@ -151,12 +151,12 @@ def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
     program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env",
                f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/way {folder / 'disk'}", str(program), "-workload",
-               "pism:G5km", "-scale", "0.15", "-repeat", "1", "-ways", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-report",
+               "pism:G5km", "-scale", "0.15", "-repeat", "1", "-methods", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-report",
                str(folder / "written.json"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     peaks = {rank: int((folder / f"peak.{rank}").read_text()) for rank in range(ranks)}
-    return peaks, json.loads((folder / "written.json").read_text())["ways"][0]
+    return peaks, json.loads((folder / "written.json").read_text())["methods"][0]
 
 
 def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
@@ -179,10 +179,10 @@ def test_a_server_takes_the_next_record_while_it_writes(tmp_path):
     program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
                f"NUNATAK_DISK=5e7 {tmp_path}/nunatak-io.files/way {tmp_path / 'disk'} 8", str(program), "-workload", "pism:G5km", "-scale", "0.08", "-records", "2",
-               "-repeat", "1", "-ways", "direct", "-io_transport", "async:1", "-io_pool", "1MiB", "-o", str(tmp_path), "-report",
+               "-repeat", "1", "-methods", "direct", "-io_transport", "async:1", "-io_pool", "1MiB", "-o", str(tmp_path), "-report",
                str(tmp_path / "written.json")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    written = json.loads((tmp_path / "written.json").read_text())["ways"][0]
+    written = json.loads((tmp_path / "written.json").read_text())["methods"][0]
     assert written["seconds"]["median"] > 8 + 0.9 * written["payload_bytes"] / 5e7
     assert written["phases"]["stall"]["max_s"] < 4, written["phases"]["stall"]

@@ -57,7 +57,7 @@ def outputs(nunatak, tmp_path, *options, name="a.nc", words=()):
 def refused(nunatak, *words, options=SIA):
     for ranks, way in RUNS:
         run = nunatak("-i", "a.nc", "-io_read", way, "-run_years", 0, "-grid_Mz", 5, *options, ranks=ranks)
-        assert run.status == 1 and run.text.count("nunatak: error:") == 1, run.text
+        assert run.status == 2 and run.text.count("nunatak: error:") == 1, run.text
         for word in ("a.nc", *words):
             assert word in run.text, run.text
 
@@ -226,4 +226,4 @@ def test_packed_masks(tool, tmp_path, name):
             assert len(found[-1]) >= 2
         np.testing.assert_array_equal(*found)
         done = tool(name, "-i", "halves.nc", "-o", "o.nc", ranks=ranks)
-        assert done.status == 1 and "halves.nc" in done.text and "whole numbers" in done.text, done.text
+        assert done.status == 2 and "halves.nc" in done.text and "whole numbers" in done.text, done.text

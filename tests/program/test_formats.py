@@ -26,7 +26,6 @@ FORMATS = {
     "netcdf4": ("-io_format", "netcdf4"),
     "hybrid": ("-io_format", "hybrid"),
     "direct": ("-io_format", "direct"),
-    "cdf5": ("-io_format", "direct", "-io_classic", "cdf5"),
     "zyx": ("-io_order", "zyx"),
 }
 FILES = ("result.nc", "snap_00002.000.nc", "spatial.nc", "series.nc")

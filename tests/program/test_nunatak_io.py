@@ -6,7 +6,7 @@ import netCDF4
 import numpy as np
 import pytest
 
-WAYS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB", "netcdf4",
+METHODS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0/buffer=1KiB", "netcdf4",
         "netcdf4/order=zyx/deflate=1", "hybrid", "direct", "direct/box:1", "direct/calls=mpiio", "pnetcdf/zslab", "netcdf4/box:1",
         "direct/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {
@@ -31,52 +31,52 @@ def report(folder, name="out.json"):
 @pytest.mark.parametrize("ranks", [None, 3, 6])
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
-    run = bench("-workload", workload, *WORKLOADS[workload].split(), "-ways", ",".join(WAYS), "-repeat", 1, "-records", 2,
+    run = bench("-workload", workload, *WORKLOADS[workload].split(), "-methods", ",".join(METHODS), "-repeat", 1, "-records", 2,
                 "-report", "out.json", ranks=ranks, status=0)
-    told = report(tmp_path)
-    written = told["workload"]["fixed_bytes"] + 2 * told["workload"]["bytes_per_record"]
-    assert written == told["probe"]["bytes"] > 1000
-    assert [way["way"] for way in told["ways"]] == list(WAYS)
-    written_values = {way["verified_values"] for way in told["ways"] if not way["not_read"]}
+    written_report = report(tmp_path)
+    written = written_report["workload"]["fixed_bytes"] + 2 * written_report["workload"]["bytes_per_record"]
+    assert written == written_report["raw"]["bytes"] > 1000
+    assert [method["method"] for method in written_report["methods"]] == list(METHODS)
+    written_values = {method["verified_values"] for method in written_report["methods"] if not method["not_read"]}
     assert len(written_values) == 1 and written_values.pop() * 8 > written / 2
-    for way in told["ways"]:
-        assert way["payload_bytes"] == written
-        if way["options"]["format"] == "null":
-            assert way["verified_values"] == way["file_bytes"] == 0 and way["not_read"] == {"each": "there is no file"}
-        elif "aggregator" in way["way"]:
-            assert way["verified_values"] > 0 and way["join_seconds"]["median"] > 0  # read from the joined file
-        elif way["options"]["format"] in ("serial", "pnetcdf", "hybrid", "direct"):
-            assert written < way["file_bytes"] < written + 60000
+    for method in written_report["methods"]:
+        assert method["payload_bytes"] == written
+        if method["options"]["format"] == "null":
+            assert method["verified_values"] == method["file_bytes"] == 0 and method["not_read"] == {"each": "there is no file"}
+        elif "aggregator" in method["method"]:
+            assert method["verified_values"] > 0 and method["join_seconds"]["median"] > 0  # read from the joined file
+        elif method["options"]["format"] in ("serial", "pnetcdf", "hybrid", "direct"):
+            assert written < method["file_bytes"] < written + 60000
         else:
-            assert way["file_bytes"] > 1000
+            assert method["file_bytes"] > 1000
     assert not (tmp_path / "nunatak-io.files").exists()
     if ranks == 6:  # land is there to leave a rank without cells
-        assert (told["workload"]["memory_per_rank"]["min"] == 0) == (workload == "mom:0.25")
-        assert told["host"]["oversubscribed"] == ("for correctness, not for times" in run.out)
+        assert (written_report["workload"]["memory_per_rank"]["min"] == 0) == (workload == "mom:0.25")
+        assert written_report["host"]["oversubscribed"] == ("for correctness, not for times" in run.out)
 
 
 def test_the_report(bench, tmp_path):
-    bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-ways", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
+    bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-methods", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
           "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-report",
           "out.json", ranks=2, status=0)
-    told = report(tmp_path)
-    assert told["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
-    assert told["turns"] == 3 and told["first_turn_dropped"] is True
-    assert told["host"]["ranks"] == 2 and {"NetCDF-C", "PnetCDF"} <= set(told["host"]["libraries"])
-    assert told["file_system"]["free_bytes"] > 0 and told["file_system"]["type"]
-    probe = told["probe"]["seconds"]
-    assert probe["min"] <= probe["q1"] <= probe["median"] <= probe["q3"] <= probe["max"] and len(probe["all"]) == 3
-    serial, pnetcdf, null = told["ways"]
+    written_report = report(tmp_path)
+    assert written_report["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
+    assert written_report["repetitions"] == 3 and written_report["warm_up_dropped"] is True
+    assert written_report["host"]["ranks"] == 2 and {"NetCDF-C", "PnetCDF"} <= set(written_report["host"]["libraries"])
+    assert written_report["file_system"]["free_bytes"] > 0 and written_report["file_system"]["type"]
+    raw = written_report["raw"]["seconds"]
+    assert raw["min"] <= raw["q1"] <= raw["median"] <= raw["q3"] <= raw["max"] and len(raw["all"]) == 3
+    serial, pnetcdf, null = written_report["methods"]
     assert pnetcdf["options"]["hints"] == "cb_buffer_size=65536,cb_nodes=1" and serial["options"]["header"] == "64KiB"
     assert pnetcdf["hints"]["mpi_io"] in ("ROMIO", "OMPIO")
-    for way in told["ways"]:
-        assert list(way["phases"]) == PHASES and all(way["phases"][p]["max_s"] >= 0 for p in PHASES)
-        assert way["share_of_probe"] == pytest.approx(probe["median"] / way["seconds"]["median"], rel=1e-12)
-        assert way["share_of_probe_paired"]["all"] == pytest.approx(
-            [a / b for a, b in zip(probe["all"], way["seconds"]["all"])], rel=1e-12)
-        assert way["compute_seconds"] > 0.02  # one pause of 50 ms, on a busy machine
+    for method in written_report["methods"]:
+        assert list(method["phases"]) == PHASES and all(method["phases"][p]["max_s"] >= 0 for p in PHASES)
+        assert method["fraction_of_raw"] == pytest.approx(raw["median"] / method["seconds"]["median"], rel=1e-12)
+        assert method["fraction_of_raw_paired"]["all"] == pytest.approx(
+            [a / b for a, b in zip(raw["all"], method["seconds"]["all"])], rel=1e-12)
+        assert method["compute_seconds"] > 0.02  # one pause of 50 ms, on a busy machine
         for key in ("written_bytes", "written_operations", "moved_bytes", "messages", "message_bytes", "off_node_bytes"):
-            assert way[key] >= 0
+            assert method[key] >= 0
     for by in ("each", "serial", "parallel"):
         assert serial["reads"][by]["bytes"] == pnetcdf["reads"][by]["bytes"] > 100000 and serial["reads"][by]["seconds"]["min"] > 0
     assert list(serial["reads"]) == ["each", "parallel", "serial"] and "reads" not in null
@@ -84,11 +84,11 @@ def test_the_report(bench, tmp_path):
 
 
 def test_what_is_in_the_file(bench, tmp_path):
-    bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-ways", "serial,pnetcdf/order=zyx", "-repeat", 1,
+    bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-methods", "serial,pnetcdf/order=zyx", "-repeat", 1,
           "-records", 2, "-keep", "-verify", "no", ranks=3, status=0)
     folder = tmp_path / "nunatak-io.files"
-    assert sorted(p.name for p in folder.iterdir()) == ["manifest.jsonl", "way0.nc", "way1.nc"]
-    with netCDF4.Dataset(folder / "way0.nc") as a, netCDF4.Dataset(folder / "way1.nc") as b:
+    assert sorted(p.name for p in folder.iterdir()) == ["manifest.jsonl", "method0.nc", "method1.nc"]
+    with netCDF4.Dataset(folder / "method0.nc") as a, netCDF4.Dataset(folder / "method1.nc") as b:
         assert a["uvel"].dimensions == ("time", "y", "x", "z") and b["uvel"].dimensions == ("time", "z", "y", "x")
         assert np.array_equal(a["uvel"][:].transpose(0, 3, 1, 2), b["uvel"][:])
         number = list(a.variables).index("uvel") - 1  # time is no variable of the workload
@@ -103,11 +103,11 @@ def test_what_is_in_the_file(bench, tmp_path):
     ("-workload pism:G2km", ["-workload", "pism:G5km, pism:A10km or pism:G1km", "'pism:G2km'"]),
     ("-workload roms:1", ["-workload", "cam:", "'roms:1'"]),
     ("-workload gcrm:x", ["gcrm:x", "whole number from 0 to 12"]),
-    ("-ways pnetcdf,hdf9", ["method of output 'hdf9'", "expected one of null|serial", "found 'hdf9'"]),
-    ("-ways pnetcdf/slabs=2", ["pnetcdf/slabs=2", "one of order, format, layout", "call_cost, buffer", "; found 'slabs'"]),
-    ("-ways direct/ompio=maybe", ["direct/ompio=maybe', ompio: expected yes or no, found 'maybe'"]),
-    ("-ways serial/zslab", ["serial", "expected layout native"]),
-    ("-ways serial/order=xyz", ["order", "yxz or zyx", "'xyz'"]),
+    ("-methods pnetcdf,hdf9", ["method of output 'hdf9'", "expected one of null|serial", "found 'hdf9'"]),
+    ("-methods pnetcdf/slabs=2", ["pnetcdf/slabs=2", "one of order, format, layout", "stripe, buffer", "; found 'slabs'"]),
+    ("-methods direct/ompio=maybe", ["direct/ompio=maybe', ompio: expected yes or no, found 'maybe'"]),
+    ("-methods serial/zslab", ["serial", "expected layout native"]),
+    ("-methods serial/order=xyz", ["order", "yxz or zyx", "'xyz'"]),
     ("-read backwards", ["-read", "each, serial", "'backwards'"]),
     ("-verify yes", ["-verify", "first|all|no", "'yes'"]),
     ("-workload pism:G1km -scale 100", ["bytes free on the disk", "found", "-scale"]),
@@ -119,7 +119,7 @@ def test_what_is_in_the_file(bench, tmp_path):
 ])
 def test_errors(bench, tmp_path, arguments, words):
     run = bench(*arguments.split())
-    assert run.status == 1 and run.err.startswith("nunatak-io: error: "), run.text
+    assert run.status == 2 and run.err.startswith("nunatak-io: error: "), run.text
     for word in words:
         assert word in run.err, (word, run.err)
     assert list(tmp_path.iterdir()) == []

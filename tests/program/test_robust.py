@@ -173,7 +173,7 @@ def test_failing_solve_leaves_its_state(nunatak, tmp_path, transport):
     run = nunatak("-i", "start.nc", *marine[2:], "-run_steps", "3", "-ssa_max_steps", "1", "-ssa_failed_file", "failed.nc",
                   "-spatial_file", "maps.nc", "-spatial_vars", "thk", "-timeseries_file", "series.nc", "-io_commit_every", "1",
                   "-io_transport", transport, ranks=3, timeout=60)
-    assert run.status == 1, run.text
+    assert run.status == 2, run.text
     assert run.text.count("nunatak: error:") == 1 and "DIVERGED_MAX_IT after 1 steps" in run.text, run.text
     assert "PETSC ERROR" not in run.text
     with netCDF4.Dataset(tmp_path / "failed.nc") as failed, netCDF4.Dataset(tmp_path / "start.nc") as start:

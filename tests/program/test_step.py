@@ -1,8 +1,14 @@
-"""nunatak-step as a user meets it: the same fields and the same messages on processes and on virtual ranks."""
+"""nunatak-step as a user meets it: the same fields and the same messages on processes and on virtual ranks; and every
+table that the pages call counted (docs/explanation) against the program."""
+import functools
 import json
+import pathlib
+import re
+import shlex
+import tempfile
 
 import pytest
-from conftest import run_program
+from conftest import FOLDER, run_program
 
 GRID = ("-grid_dx", "100000", "-grid_Mz", "6", "-ssa_multigrid_gather", "200")
 
@@ -48,3 +54,48 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
 def test_refused(tmp_path, arguments, ranks, words):
     run = run_program("nunatak-step", "-grid_dx", "100000", *arguments, cwd=tmp_path, ranks=ranks)
     assert run.status not in (0, 134) and words in run.text, run.text
+
+
+def counted_tables():
+    """A table after "<!-- counted: COMMAND -->". A column -option is added to the command, others are keys of its report."""
+    for page in sorted((pathlib.Path(__file__).parents[2] / "docs/explanation").glob("*.md")):
+        for command, table in re.findall(r"<!-- counted: (.*?) -->\n\n((?:\|.*\n)+)", page.read_text()):
+            head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+            yield pytest.param(command, head, rows, id=f"{page.stem}: {command}")
+
+
+@functools.lru_cache
+def records_of(*words):
+    ranks = int(words[2]) if words[0] == "mpiexec" else None
+    program, *arguments = words[3:] if ranks else words
+    if not (FOLDER / program).exists():
+        pytest.skip(f"no {program}")
+    with tempfile.TemporaryDirectory() as folder:
+        run_program(program, *arguments, "-report", "r.json", cwd=folder, ranks=ranks, status=0)
+        report = json.loads((pathlib.Path(folder) / "r.json").read_text())
+    if program == "nunatak":
+        return [report["messages"]["halo"], report["output"], *report["ssa"].get("history", [])]
+    return [{**r, "modelled ms": 1e3 * (r["loggp_s"] or 0), "of it work": 1e3 * (r["loggp_work_s"] or 0)}
+            for r in report.get("records", report.get("runs"))]
+
+
+def agrees(cell, value):
+    if cell == "":  # not counted
+        return True
+    if isinstance(value, (int, float)):
+        return float(cell.replace(",", "")) == (float(f"{value:.3g}") if isinstance(value, float) else value)
+    return cell == value
+
+
+def test_the_pages_have_counted_tables():
+    assert len(list(counted_tables())) >= 10
+
+
+@pytest.mark.parametrize("command, head, rows", list(counted_tables()))
+def test_counted(command, head, rows):
+    keys = [name for name in head if not name.startswith("-")]
+    for row in rows:
+        cells = dict(zip(head, row))
+        options = [word for name in head if name.startswith("-") for word in (name, cells[name])]
+        found = [{key: r[key] for key in keys} for r in records_of(*shlex.split(command), *options) if all(key in r for key in keys)]
+        assert any(all(agrees(cells[key], r[key]) for key in keys) for r in found), f"expected {cells}, found {found}"

@@ -86,6 +86,8 @@ def records(folder):
     ("strong: {nodes: [1]}\ntime_limit: " + 5000 * "9" + "s", "key 'time_limit': expected a time like 90s"),
     ("strong: " + 5000 * "[", "expected YAML, found too many brackets inside one another"),
     ("title: " + 100000 * "x", "expected at most 65536 characters, found more"),
+    ("strong: {nodes: [1]}\nnull_output: maybe", "key 'null_output': expected one of yes, no, found 'maybe'"),
+    ("strong: {nodes: [1]}\nprogram: nunatak-io\nnull_output: yes", "key 'null_output': expected null_output of nunatak"),
     ("a: &a [x, x]\nb: &b [*a, *a]\nstrong: {nodes: *b}", "expected YAML, found: an alias, which studies do not have"),
 ])
 def test_mistakes_in_a_study_are_named(tmp_path, text, complaint):
@@ -138,7 +140,7 @@ def test_a_batch_system_that_is_not_there_is_one_sentence(monkeypatch):
         machine.System("slurm")
 
 
-def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):
+def test_points_keep_their_cells_per_rank_and_repetitions_are_interleaved(tmp_path):
     (tmp_path / "x.yaml").write_text("vary: {io_ompio: [no, yes]}\nthreads: 2\nranks_per_node: 3\nrepetitions: 2\noptions: {seed: 7}\n"
                                      "weak: {nodes: [1, 4], cells_per_rank: 10000, options: -init marine}")
     runs = points.runs_of(study_file.read(tmp_path / "x.yaml")[0])
@@ -150,6 +152,34 @@ def test_points_keep_their_cells_per_rank_and_repetitions_take_turns(tmp_path):
         side = int(run["options"]["grid_Mx"])
         assert run["options"]["grid_My"] == str(side) and side % 4 == 1 and side * side == run["cells"]
         assert run["options"]["seed"] == "7" and run["options"]["init"] == "marine"
+
+
+def of_text(tmp_path, text):
+    (tmp_path / "x.yaml").write_text(text)
+    return study_file.read(tmp_path / "x.yaml")[0]
+
+
+def test_points_without_output_are_added_and_servers_leave_a_rank(tmp_path):
+    """One point without output for each combination of what is not of the output; no server where there is one rank."""
+    text = "null_output: yes\nstrong: {nodes: [1, 2]}\noptions: -io_layout box:1\nvary:\n  stress: [sia]\n  output: " \
+           "{direct: -io_format direct, 'async:1': {io_transport: 'async:1'}}\n"
+    found = {one["point"]: one for one in points.points_of(of_text(tmp_path, text))}
+    assert list(found) == ["strong-1-stress=sia,output=direct", "strong-1-stress=sia,output=null", "strong-2-stress=sia,output=direct",
+                           "strong-2-stress=sia,output=async_1", "strong-2-stress=sia,output=null"]
+    assert found["strong-2-stress=sia,output=null"]["options"] == {"stress": "sia", "io_format": "null"}
+    assert found["strong-2-stress=sia,output=async_1"]["options"]["io_layout"] == "box:1"
+    with pytest.raises(study_file.StudyError, match="more ranks than servers"):
+        points.points_of(of_text(tmp_path, "strong: {nodes: [1, 2]}\noptions: -io_transport async:1+1\n"))
+    assert [one["vary"] for one in points.points_of(of_text(tmp_path, "strong: {nodes: [1]}\nnull_output: yes\n"))] == [{}, {"io_format": "null"}]
+
+
+@pytest.mark.parametrize("name, words", [
+    ("cam2008", "cam:FV-B: not the size of that name: horizontal lengths times 0.4 (-scale 1: whole)"), ("gcrm2011", None),
+    ("pism2013_fig2346_a10km", "not the size of the paper: a tenth of each length of A10km (--full: whole)"), ("first", None)])
+def test_a_size_that_is_not_that_of_its_name_is_a_sentence(name, words):
+    path = SOURCE / "perf" / "studies" / f"{name}.yaml"
+    assert points.smaller_than_named(study_file.read(path)[0]) == ([words] if words else [])
+    assert points.smaller_than_named(study_file.read(path, full=True)[0]) == []
 
 
 def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
@@ -166,6 +196,8 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert found["good"]["cells"] == 12 and found["good"]["seconds"] == 0.5
     assert json.loads((tmp_path / "out" / found["good"]["report"]).read_text())["wall_seconds"] == 0.5
     known = json.loads((tmp_path / "out" / "machine.json").read_text())
+    load, most = found["good"]["load_average"], known["load_average"]
+    assert len(load) == 2 and most[0] <= load[0] <= most[1] and len(found["good"].get("cpu_MHz", [1, 1])) == 2
     assert known["mpi"] == "none" and known["kernel"].startswith("Linux") and len(known["file_system"].split()) == 3
     assert not (tmp_path / "out" / ".reframe").exists()  # files that runs wrote, too
 
@@ -190,7 +222,7 @@ def processes_of(folder):
 
 
 @pytest.mark.parametrize("how, status", [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
-def test_a_study_that_was_ended_goes_on(study, tmp_path, how, status):
+def test_a_study_that_was_ended_continues(study, tmp_path, how, status):
     """In its third run, which waits for the file "go"."""
     third_waits = '(cd "${0%/*}"; echo >>begun; [ $(wc -l <begun) -lt 3 ] || while [ ! -e go ]; do sleep 0.1; done)\n'
     write(tmp_path / "program", PROGRAM.replace("case \"", third_waits + "case \""))
@@ -201,7 +233,7 @@ def test_a_study_that_was_ended_goes_on(study, tmp_path, how, status):
     process.send_signal(how)
     _, err = process.communicate(timeout=60)
     assert process.returncode == status
-    assert how != signal.SIGINT or "the same command goes on" in err
+    assert how != signal.SIGINT or "the same command continues" in err
     begin = time.time()
     while processes_of(tmp_path):  # ReFrame and the job it had started
         assert time.time() - begin < 60

@@ -1,5 +1,4 @@
 """nunatak-distance and nunatak-labels as a user meets them: equal answers and equal counts on processes and virtual ranks."""
-import csv
 import json
 
 import netCDF4
@@ -109,17 +108,6 @@ def test_random_and_given_seeds(tool, tmp_path):
     assert tool("distance", *random, "random:8:20", "-expect", "a.nc").status == 1
 
 
-def test_csv_grows(tool, tmp_path):
-    grid = ("-mask", "full", "-grid_Mx", 12, "-solvers", "bfs", "-csv", "scan.csv")
-    for more in ((), ("-csv_append", "-virtual_ranks", "1,2x2")):
-        assert tool("distance", *grid, *more).status == 0
-    rows = list(csv.DictReader((tmp_path / "scan.csv").open()))
-    assert [(r["ranks"], r["virtual"]) for r in rows] == [("1", "false"), ("1", "true"), ("4", "true")]
-    assert rows[0]["loggp_s"] == "" and float(rows[2]["loggp_s"]) > 0.0
-    run = tool("labels", "-mask", "full", "-csv", "scan.csv", "-csv_append")
-    assert run.status == 1 and "expected the columns" in run.err, run.text
-
-
 def test_the_machine_counts(tool, tmp_path):
     """The time of a modelled machine is made of L, o, g, G and visits, in any unit."""
     grid = ("-mask", "full", "-grid_Mx", 32, "-virtual_ranks", "2x2", "-solvers", "sweep", "-report", "r.json")
@@ -140,7 +128,7 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
         data[variable][15, 2] = 778
     run = tool(name, *grid, "-expect", "good.nc", "-compare", "-report", "r.json", ranks=ranks)
     assert run.status == 1, run.text
-    assert run.text.count("error:") == 1, run.text
+    assert "error:" not in run.text and run.err.startswith(f"nunatak-{name}: "), run.text
     assert f"differ first at j = 12, i = 4 in {variable}: found {true}, expected 777" in run.err, run.text
     assert "j = 12" in json.loads((tmp_path / "r.json").read_text())["difference"]
 
@@ -165,23 +153,23 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     ("labels", ("-mask", "full", "-report", "nowhere/r.json"), "option -report: cannot write 'nowhere/r.json'"),
     ("labels", ("-mask", "full", "-refine", "2147483647"), "option -refine: expected at most"),
     ("distance", ("-mask", "full", "-expect", "m.nc"), "expected a variable 'distance', found none"),
-    ("distance", ("-mask", "full", "-solvers", "bfs", "-compare"), "expected two answers at least")])
+    ("distance", ("-mask", "full", "-solvers", "bfs", "-compare"), "expected at least two results")])
 def test_errors(tool, tmp_path, name, arguments, message):
     with netCDF4.Dataset(tmp_path / "m.nc", "w") as data:
         data.createDimension("y", 3), data.createDimension("x", 4)
         data.createVariable("topg", "f8", ("y", "x"))[:] = 0.0
     run = tool(name, *arguments, ranks=2 if "nowhere" in message else None)
-    assert run.status == 1, run.text
+    assert run.status == 2, run.text
     assert run.err.count("error:") == 1 and message in run.err, run.text
 
 
 def test_virtual_ranks_and_grids(tool):
     run = tool("labels", "-mask", "full", "-grid_Mx", 4, "-virtual_ranks", "2x2", ranks=2)
-    assert run.status == 1 and "option -virtual_ranks: expected one process, found 2" in run.err, run.text
+    assert run.status == 2 and "option -virtual_ranks: expected one process, found 2" in run.err, run.text
     run = tool("labels", "-mask", "full", "-grid_Mx", 4, "-virtual_ranks", "2x2,5x1")
-    assert run.status == 1 and "4 x 4 cells cannot be cut into 5 x 1" in run.err, run.text
+    assert run.status == 2 and "4 x 4 cells cannot be cut into 5 x 1" in run.err, run.text
     run = tool("labels", "-mask", "full", "-virtual_ranks", "2x")
-    assert run.status == 1 and "expected a whole number" in run.err, run.text
+    assert run.status == 2 and "expected a whole number" in run.err, run.text
 
 
 def test_antarctica(tool, shared, tmp_path):

@@ -130,5 +130,5 @@ def test_trace_covers_the_servers(traced, tmp_path):
 
 def test_trace_of_a_run_that_fails(traced, tmp_path):
     """Its last file, with the state at which the solve failed, is in the trace."""
-    rows = traced("-init", "shelf", "-grid_Mx", 31, "-ssa_max_steps", 1, "-ssa_failed_file", "bad.nc", ranks=2, status=1)
+    rows = traced("-init", "shelf", "-grid_Mx", 31, "-ssa_max_steps", 1, "-ssa_failed_file", "bad.nc", ranks=2, status=2)
     assert written(rows, "bad.nc.tmp")[2] == (tmp_path / "bad.nc").stat().st_size

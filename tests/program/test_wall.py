@@ -90,7 +90,7 @@ def test_signal_without_a_place_for_the_state(tmp_path):
     wait_for_steps(process, 1)
     process.terminate()
     assert "no file to continue from" in process.communicate(timeout=60)[0]
-    assert process.returncode == 1
+    assert process.returncode == 2
 
 
 def test_a_run_that_is_done_has_status_0(nunatak, tmp_path):
@@ -98,7 +98,7 @@ def test_a_run_that_is_done_has_status_0(nunatak, tmp_path):
     assert nunatak(*MARINE, "-run_until", "0.4", "-run_wall", "1h", "-o", "state.nc").status == 0
     nunatak("-i", "state.nc", "-stress", "sia", "-run_until", "0.4", "-run_wall", "1h", "-o", "state.nc", status=0)
     run = nunatak("-i", "state.nc", "-stress", "sia", "-run_until", "0.2", "-o", "state.nc")
-    assert run.status == 1 and "-run_until" in run.err
+    assert run.status == 2 and "-run_until" in run.err
 
 
 @pytest.mark.parametrize("text, seconds", [("3h50m", 13800), ("90min", 5400), ("3:50:00", 13800), ("50:30", 3030), ("90", 5400),
@@ -112,4 +112,4 @@ def test_ways_to_write_a_time(nunatak, tmp_path, text, seconds):
 @pytest.mark.parametrize("text", ["0", "soon", "-5h", "3h50", "1:2:3:4", "5 kg", "nan", "1e400 s"])
 def test_times_that_are_none(nunatak, text):
     run = nunatak("-init", "dome", "-grid_Mx", "11", "-run_wall", text, "-o", "o.nc")
-    assert run.status == 1 and "option -run_wall" in run.err, run.text
+    assert run.status == 2 and "option -run_wall" in run.err, run.text

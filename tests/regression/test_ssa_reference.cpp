@@ -1,7 +1,7 @@
 // The shallow shelf approximation on Antarctica, 16 km, against PISM's: the given yield stress and
 // hardness, plastic till. Both solve the same equations with different stencils for the membrane
 // stresses, so the fields agree to some per cent, not to the tolerance of the solvers:
-// docs/ssa-reference.md shows that it is the stencil alone. A second solve, on one rank, is
+// docs/notes/ssa-and-pism.md shows that it is the stencil alone. A second solve, on one rank, is
 // compared with that on all ranks.
 #include "kernels/grid/ranks.hpp"
 #include "miniapp/model/petsc/ssa.hpp"

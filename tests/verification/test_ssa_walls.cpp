@@ -1,7 +1,7 @@
 // The SSA between staircase walls: plug flow in a channel that crosses the grid at an angle. The
 // walls are then no line of cells but steps, as the edge of a shelf mostly is, and the error is of
-// first order. Errors of the speed in the middle, with bounds; docs/ssa-reference.md compares them
-// with those of a stencil on cell faces, and says what they mean for Antarctica.
+// first order. Errors of the speed in the middle, with bounds; docs/notes/ssa-and-pism.md compares
+// them with those of a stencil on cell faces, and says what they mean for Antarctica.
 #include "kernels/cases/exact_ssa.hpp"
 #include "ssa_problem.hpp"
 

@@ -118,8 +118,8 @@ struct RelaxTile {
     const FieldPatch p = patches(patch_of_tile(t));
     const int xm = p.border.xm, ym = p.border.ym, row = xm + 2;
     const int tile_j = (t - p.first_tile) / p.tiles_x, tile_i = (t - p.first_tile) % p.tiles_x;
-    const int rows = at_most_a_tile(ym - tile_j * tile),
-              columns = at_most_a_tile(xm - tile_i * tile);
+    const int rows = at_most_a_tile(ym - tile_j * tile);
+    const int columns = at_most_a_tile(xm - tile_i * tile);
     int* const corner =
         p.d + static_cast<std::ptrdiff_t>(tile_j) * tile * row + tile_i * tile; // of the ring
     const Scratch s(team.team_scratch(0));

@@ -42,8 +42,9 @@ template <class Word> struct Arrays {
                                    int& word) const {
     a = 0;
     while (n >= cells * before[a + 1]) ++a;
-    const std::int64_t rest = n - cells * before[a], width = together[a],
-                       level = rest / (cells * width);
+    const std::int64_t rest = n - cells * before[a];
+    const std::int64_t width = together[a];
+    const std::int64_t level = rest / (cells * width);
     cell = static_cast<int>((rest - level * cells * width) / width);
     word = static_cast<int>(level * width + rest % width);
   }

@@ -16,7 +16,7 @@
 //
 // Ranks may share `cores` cores: work then takes the first free core. Default parameters are
 // assumptions, not measurements: state them with each result. perf/calibrate measures them;
-// docs/cluster.md compares the model with an emulated cluster.
+// docs/results.md compares the model with an emulated cluster.
 //
 // Alexandrov, Ionescu, Schauser & Scheiman (1995), LogGP: incorporating long messages into the LogP
 // model, SPAA.
@@ -104,17 +104,17 @@ public:
     wire = arrival.time + std::max(m_machine.g, stream);
     arrival.time += m_machine.L + stream;
     arrival.messages += 1;
-    m_under_way.push_back({to, arrival});
+    m_in_flight.push_back({to, arrival});
   }
 
   void deliver() {
-    std::stable_sort(m_under_way.begin(), m_under_way.end(),
+    std::stable_sort(m_in_flight.begin(), m_in_flight.end(),
                      [](const Letter& a, const Letter& b) { return a.arrival < b.arrival; });
-    for (const Letter& letter : m_under_way) {
+    for (const Letter& letter : m_in_flight) {
       at(letter.to) = std::max(at(letter.to), letter.arrival);
       at(letter.to).time += m_machine.o;
     }
-    m_under_way.clear();
+    m_in_flight.clear();
   }
 
   /// A collective of `members` that takes `seconds` once all have entered. Returns its end.
@@ -144,7 +144,7 @@ private:
   std::vector<Path> m_rank;
   std::vector<double> m_wire; // when a rank may send again
   std::vector<double> m_core; // when a shared core is free
-  std::vector<Letter> m_under_way;
+  std::vector<Letter> m_in_flight;
 };
 
 } // namespace nunatak

@@ -65,8 +65,18 @@ public:
 
   std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
-    count_gather_all(m_all.size() * sizeof(int)); // the lengths
-    return concatenate(contributions);
+    std::vector<std::int64_t> all;
+    for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
+    for (const std::size_t bytes : {m_all.size() * sizeof(int), all.size() * sizeof(all[0])}) {
+      count([bytes](Traffic& t) { // the lengths, then the contents
+        t.collectives += 1;
+        t.collective_bytes += static_cast<std::int64_t>(bytes);
+      });
+      if (m_clock)
+        m_clock->collective(
+            m_all, m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
+    }
+    return all;
   }
   void exchange(const std::vector<std::vector<Packet>>& out,
                 std::vector<std::vector<Packet>>& in) override {
@@ -183,10 +193,13 @@ private:
 
     void start_max(const std::vector<std::int64_t>& values) override {
       if (m_maximum)
-        throw std::logic_error("group of ranks: expected no maximum to be under way, found one");
+        throw std::logic_error("group of ranks: expected no maximum in progress, found one");
       m_maximum = values[members().at(0)];
       for (const int rank : members()) m_maximum = std::max(*m_maximum, values[rank]);
-      m_ranks.count([this](Traffic& t) { t.lagged += 1, t.collective_bytes += 8 * size(); });
+      m_ranks.count([this](Traffic& t) {
+        t.lagged += 1;
+        t.collective_bytes += 8 * size();
+      });
       m_work = m_ranks.m_work;
       if (auto& clock = m_ranks.m_clock)
         m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
@@ -216,21 +229,11 @@ private:
   };
 
   void count_message(int from, int to, std::size_t bytes) {
-    count([bytes](Traffic& t) { t.messages += 1, t.bytes += static_cast<std::int64_t>(bytes); });
-    if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
-  }
-
-  void count_collective(std::size_t bytes) {
     count([bytes](Traffic& t) {
-      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes);
+      t.messages += 1;
+      t.bytes += static_cast<std::int64_t>(bytes);
     });
-  }
-
-  void count_gather_all(std::size_t bytes) {
-    count_collective(bytes);
-    if (m_clock)
-      m_clock->collective(m_all,
-                          m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
+    if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
   }
 
   static void deliver(int from, const Packet& packet, std::vector<Packet>& in) {
@@ -239,7 +242,7 @@ private:
       if (expected.words.size() < packet.words.size()) {
         throw std::logic_error("messages: rank " + std::to_string(from) + " sends " +
                                std::to_string(packet.words.size()) + " words to rank " +
-                               std::to_string(packet.rank) + ", which has room for " +
+                               std::to_string(packet.rank) + ", which expects at most " +
                                std::to_string(expected.words.size()));
       }
       expected.words = packet.words;
@@ -247,14 +250,6 @@ private:
     }
     throw std::logic_error("messages: rank " + std::to_string(packet.rank) +
                            " expects none from rank " + std::to_string(from));
-  }
-
-  std::vector<std::int64_t>
-  concatenate(const std::vector<std::vector<std::int64_t>>& contributions) {
-    std::vector<std::int64_t> all;
-    for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
-    count_gather_all(all.size() * sizeof(std::int64_t));
-    return all;
   }
 
   template <class T, class Op> void reduce(std::vector<std::vector<T>>& values, Op op) {
@@ -267,7 +262,8 @@ private:
     for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
     const std::size_t bytes = sizeof(T) * values[0].size();
     count([&](Traffic& t) {
-      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
+      t.collectives += 1;
+      t.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
     });
     if (m_clock)
       m_clock->collective(m_all,

@@ -90,8 +90,8 @@ inline void join_runs(const PatchMasks& all) {
       "labels: join", all, KOKKOS_LAMBDA(const PatchBlocks& p, int j, int i0, int i1) {
         const int row = p.patch.xm + 2;
         const auto inside = [&](int c) { return atomic_load(&p.parent(c)) >= 0; };
-        bool left = i0 > 1 && inside(p.position(j, i0 - 1)),
-             left_below = i0 > 1 && j > 1 && inside(p.position(j - 1, i0 - 1));
+        bool left = i0 > 1 && inside(p.position(j, i0 - 1));
+        bool left_below = i0 > 1 && j > 1 && inside(p.position(j - 1, i0 - 1));
         for (int i = i0; i < i1; ++i) {
           const int c = p.position(j, i);
           const bool here = inside(c), below = j > 1 && inside(c - row);

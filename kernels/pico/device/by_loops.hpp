@@ -55,8 +55,12 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const Compone
                         const Array2<int>& basins, int largest_basin_here, const PicoFields& out,
                         std::int64_t* adjacent) {
   const Array2<std::uint8_t> masks = out.masks;
-  const Array2<int> rise = out.ice_rise_mask, ocean = out.ocean_mask, lake = out.lake_mask,
-                    sea = out.contshelf_mask, shelf_mask = out.shelf_mask, box_mask = out.box_mask;
+  const Array2<int> rise = out.ice_rise_mask;
+  const Array2<int> ocean = out.ocean_mask;
+  const Array2<int> lake = out.lake_mask;
+  const Array2<int> sea = out.contshelf_mask;
+  const Array2<int> shelf_mask = out.shelf_mask;
+  const Array2<int> box_mask = out.box_mask;
   const SharedArray2<int> d_gl = out.distance_gl, d_cf = out.distance_cf;
   const WaterFields water(out);
   const int up = p.xm + 2, size = largest_basin_here + 1;

@@ -8,35 +8,12 @@
 
 namespace nunatak {
 
-namespace {
-
-/// A local Vec on the memory of a field with ghosts, `dof` values per cell. The field must outlive
-/// it.
-class BorrowedVec {
-public:
-  BorrowedVec(Dmda& grid, int dof, double* data) {
-    PetscInt xm = 0, ym = 0;
-    NUNATAK_PETSC(DMDAGetGhostCorners(grid.dm(), nullptr, nullptr, nullptr, &xm, &ym, nullptr));
-    NUNATAK_PETSC(VecCreateSeqWithArray(PETSC_COMM_SELF, dof, dof * xm * ym, data, &m_vec));
-  }
-  ~BorrowedVec() { VecDestroy(&m_vec); }
-  BorrowedVec(const BorrowedVec&) = delete;
-  BorrowedVec& operator=(const BorrowedVec&) = delete;
-  operator Vec() const { return m_vec; }
-
-private:
-  Vec m_vec = nullptr;
-};
-
-} // namespace
-
-DmdaRanks::DmdaRanks(MPI_Comm comm, Dmda& grid)
-    : MpiRanks(comm, grid.decomposition()), m_grid(grid) {
-  // PETSc creates the scatter on its first use
-  const auto field = make_array<double>("field", patch());
-  const BorrowedVec vec(grid, 1, field.data());
-  NUNATAK_PETSC(DMLocalToLocalBegin(grid.dm(), vec, INSERT_VALUES, vec));
-  NUNATAK_PETSC(DMLocalToLocalEnd(grid.dm(), vec, INSERT_VALUES, vec));
+DmdaRanks::DmdaRanks(MPI_Comm comm, Dmda& grid) : MpiRanks(comm, grid.decomposition()) {
+  Vec field = nullptr;
+  NUNATAK_PETSC(DMCreateLocalVector(grid.dm(), &field));
+  NUNATAK_PETSC(DMLocalToLocalBegin(grid.dm(), field, INSERT_VALUES, field)); // makes the scatter
+  NUNATAK_PETSC(DMLocalToLocalEnd(grid.dm(), field, INSERT_VALUES, field));
+  NUNATAK_PETSC(VecDestroy(&field));
   NUNATAK_PETSC(DMDAGetScatter(grid.dm(), nullptr, &m_scatter));
 
   PetscInt receivers = 0;
@@ -56,35 +33,19 @@ DmdaRanks::~DmdaRanks() {
 
 void DmdaRanks::fill_ghosts(const std::vector<Ghosted>& arrays) {
   for (const Ghosted& array : arrays) {
-    scatter(array);
+    const auto [cell, is_new] = m_types.emplace(array.cell_bytes, MPI_DATATYPE_NULL);
+    if (is_new) {
+      MPI_Type_contiguous(static_cast<int>(array.cell_bytes), MPI_BYTE, &cell->second);
+      MPI_Type_commit(&cell->second);
+    }
+    NUNATAK_PETSC(PetscSFBcastBegin(m_scatter, cell->second, array.data, array.data, MPI_REPLACE));
+    NUNATAK_PETSC(PetscSFBcastEnd(m_scatter, cell->second, array.data, array.data, MPI_REPLACE));
     count([&](Traffic& t) {
       t.exchanges += 1;
       t.messages += m_messages;
       t.bytes += m_cells * static_cast<std::int64_t>(array.cell_bytes);
     });
   }
-}
-
-void DmdaRanks::scatter(const Ghosted& array) {
-  if (array.doubles) {
-    const int dof = static_cast<int>(array.cell_bytes / sizeof(double));
-    const BorrowedVec vec(m_grid, dof, reinterpret_cast<double*>(array.data));
-    NUNATAK_PETSC(DMLocalToLocalBegin(m_grid.dm(dof), vec, INSERT_VALUES, vec));
-    NUNATAK_PETSC(DMLocalToLocalEnd(m_grid.dm(dof), vec, INSERT_VALUES, vec));
-  } else {
-    const MPI_Datatype cell = cell_type(array.cell_bytes);
-    NUNATAK_PETSC(PetscSFBcastBegin(m_scatter, cell, array.data, array.data, MPI_REPLACE));
-    NUNATAK_PETSC(PetscSFBcastEnd(m_scatter, cell, array.data, array.data, MPI_REPLACE));
-  }
-}
-
-MPI_Datatype DmdaRanks::cell_type(std::size_t bytes) {
-  const auto found = m_types.find(bytes);
-  if (found != m_types.end()) return found->second;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(static_cast<int>(bytes), MPI_BYTE, &type);
-  MPI_Type_commit(&type);
-  return m_types[bytes] = type;
 }
 
 std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std::string& halo,

@@ -1,7 +1,6 @@
-// The ghost exchange of a PETSc model (-halo dmda): one array at a time through the DMDA's
-// local-to-local scatter. Fields of doubles are wrapped in a local Vec and exchanged in place by
-// DMLocalToLocalBegin/End, columns through a DMDA with as many values per cell; other types use the
-// scatter's PetscSF. The bits are those of MpiRanks, in up to eight messages per array.
+// The ghost exchange of a PETSc model (-halo dmda): one array at a time through the PetscSF of the
+// DMDA's local-to-local scatter, as DMLocalToLocalBegin/End do, for cells of any size and type. The
+// bits are those of MpiRanks, in up to eight messages per array.
 #pragma once
 
 #include "miniapp/base/mpi_ranks.hpp"
@@ -21,12 +20,9 @@ public:
 
 private:
   void fill_ghosts(const std::vector<Ghosted>& arrays) override;
-  void scatter(const Ghosted& array);
-  MPI_Datatype cell_type(std::size_t bytes);
 
-  Dmda& m_grid;
   PetscSF m_scatter = nullptr;                 // of the DMDA with one value per cell
-  std::map<std::size_t, MPI_Datatype> m_types; // cell type by size in bytes
+  std::map<std::size_t, MPI_Datatype> m_types; // of a cell, by its size in bytes
   std::int64_t m_messages = 0, m_cells = 0;    // sent by this rank per array
 };
 

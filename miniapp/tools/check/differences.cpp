@@ -1,12 +1,11 @@
 #include "miniapp/tools/check/differences.hpp"
 
 #include "kernels/ice/geometry.hpp"
-#include "miniapp/base/error.hpp"
+#include "miniapp/base/text_file.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 
 namespace nunatak::tools {
@@ -152,21 +151,18 @@ void write_picture(const std::string& path, Ranks& ranks, const std::vector<Pico
       gathered(ranks, [&](std::size_t r, int j, int i) { return input[r].mask(j, i); });
   World().on_rank_0([&] {
     const Decomposition& d = ranks.decomposition();
-    std::ofstream out(path, std::ios::binary);
-    out << "P6\n" << d.Mx << " " << d.My << "\n255\n";
+    std::string text = "P6\n" + std::to_string(d.Mx) + " " + std::to_string(d.My) + "\n255\n";
     for (int row = 0; row < d.My; ++row) {
-      const std::size_t first = static_cast<std::size_t>(y_ascends ? d.My - 1 - row : row) *
-                                static_cast<std::size_t>(d.Mx);
-      for (std::size_t n = first; n < first + static_cast<std::size_t>(d.Mx); ++n) {
+      const int j = y_ascends ? d.My - 1 - row : row;
+      for (int i = 0; i < d.Mx; ++i) {
+        const auto n = static_cast<std::size_t>(j) * static_cast<std::size_t>(d.Mx) +
+                       static_cast<std::size_t>(i);
         const int type = static_cast<int>(types[n]);
         const char grey = static_cast<char>(grounded(type) ? 220 : type == floating_ice ? 120 : 0);
-        const bool marked = marks[n] != 0.0;
-        out << (marked ? static_cast<char>(255) : grey) << (marked ? '\0' : grey)
-            << (marked ? '\0' : grey);
+        text += marks[n] != 0.0 ? std::string("\xff\0\0", 3) : std::string(3, grey);
       }
     }
-    out.close();
-    if (!out) throw Error("file '" + path + "': cannot be written");
+    write_text_file(path, text);
   });
 }
 

@@ -7,8 +7,8 @@
 
 namespace nunatak::tools {
 
-/// Two defects of PISM 2.3, reproduced from their descriptions, to tell a file with these defects
-/// from one that is wrong otherwise (docs/tools.md). Contains no code of PISM.
+/// Two defects of PISM 2.3, reproduced from their descriptions, to distinguish a file with these
+/// defects from one that is wrong otherwise. Contains no code of PISM.
 ///
 /// labels: equivalences are lost. A label's entry is a smaller label that it equals. A run takes
 /// the label of the run above it; at another one it writes the smaller label into the entry of the

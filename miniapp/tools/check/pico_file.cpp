@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <sstream>
-#include <variant>
 
 namespace nunatak::tools {
 
@@ -57,13 +57,6 @@ void require_numbers(const std::string& what, const GridValues& values, bool who
                 " in all cells, found " + found.str());
   }
 }
-
-struct Parameter {
-  const char *option, *pism; ///< names
-  double factor;             ///< from PISM's unit to that of the option
-  const char* unit;          ///< of the option
-  std::variant<double*, int*, bool*> value;
-};
 
 } // namespace
 
@@ -150,48 +143,23 @@ OceanSource PicoFile::ocean_source() const {
                                                                        : OceanSource::none;
 }
 
-std::vector<std::string> PicoFile::parameters(PicoOptions& o,
-                                              const std::set<std::string>& kept) const {
-  const std::string pico = "ocean.pico.";
-  const Parameter parameters[] = {
-      {"pico_gamma_T", "heat_exchange_coefficent", 1.0, "m s-1", &o.gamma_T},
-      {"pico_overturning", "overturning_coefficent", 1.0, "m6 s-1 kg-1",
-       &o.overturning_coefficient},
-      {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0, "m",
-       &o.continental_shelf_depth},
-      {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6, "m2",
-       &o.continental_ice_area}, // km2
-      {"pico_boxes", "number_of_boxes", 1.0, "", &o.boxes},
-      {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0, "", &o.exclude_ice_rises},
-  };
-  std::vector<std::string> lines;
-  for (const Parameter& p : parameters) {
-    const auto number = std::get_if<double*>(&p.value);
-    const auto whole = std::get_if<int*>(&p.value);
-    const auto flag = std::get_if<bool*>(&p.value);
-    std::string source = kept.count(p.option) != 0 ? "option" : "default";
-    for (const std::string holder : {"pism_overrides", "pism_config", ""}) {
-      if (source != "default" || (!holder.empty() && !has(holder))) continue;
-      const std::string name = pico + p.pism;
-      if (!m_file.attribute_type(holder, name)) continue;
-      source = holder.empty() ? "attribute of the file" : holder;
-      const std::string type = *m_file.attribute_type(holder, name);
-      if (flag && (type == "char" || type == "string")) {
-        const std::string word = *m_file.text(holder, name);
-        **flag = word == "yes" || word == "true" || word == "on";
-        continue;
-      }
-      const double value = p.factor * *m_file.number(holder, name);
-      if (number) **number = value;
-      if (whole) **whole = static_cast<int>(std::lround(value));
-      if (flag) **flag = value != 0.0;
+std::pair<std::string, std::string> PicoFile::parameter(const std::string& pism,
+                                                        double factor) const {
+  const std::string name = "ocean.pico." + pism;
+  for (const std::string holder_name : {"pism_overrides", "pism_config", ""}) {
+    if (!holder_name.empty() && !has(holder_name)) continue;
+    const std::optional<std::string> type = m_file.attribute_type(holder_name, name);
+    if (!type) continue;
+    std::ostringstream value;
+    value.precision(17);
+    if (*type == "char" || *type == "string") {
+      value << *m_file.text(holder_name, name);
+    } else {
+      value << factor * *m_file.number(holder_name, name);
     }
-    std::ostringstream line;
-    line << std::boolalpha << p.option << " = ";
-    std::visit([&](const auto* value) { line << *value; }, p.value);
-    lines.push_back(line.str() + (number ? std::string(" ") + p.unit : "") + " (" + source + ")");
+    return {value.str(), holder_name.empty() ? "attribute of the file" : holder_name};
   }
-  return lines;
+  return {};
 }
 
 } // namespace nunatak::tools

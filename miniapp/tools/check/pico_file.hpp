@@ -6,10 +6,10 @@
 #include "io/reader.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/pico/fields.hpp"
-#include "kernels/pico/options.hpp"
 
-#include <set>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nunatak::tools {
@@ -41,10 +41,9 @@ public:
   std::vector<PicoInput> input(Ranks& ranks) const;
   OceanSource ocean_source() const;
 
-  /// Sets parameters, except `kept`, from pism_overrides, pism_config or file attributes, in this
-  /// order. Returns a line about each: value and origin.
-  std::vector<std::string> parameters(PicoOptions& options,
-                                      const std::set<std::string>& kept) const;
+  /// Value (numbers times `factor`) and origin of PISM's parameter ocean.pico.<pism>:
+  /// pism_overrides, pism_config or an attribute of the file. "" if it is nowhere.
+  std::pair<std::string, std::string> parameter(const std::string& pism, double factor) const;
 
 private:
   const io::Reader& holder(const std::string& variable) const;

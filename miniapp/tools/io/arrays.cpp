@@ -131,6 +131,19 @@ std::vector<double> Arrays::coordinates(const WorkloadVariable& variable) const 
   return values;
 }
 
+std::vector<io::Block> Arrays::blocks(std::size_t v, const std::string& order) const {
+  std::vector<io::Block> blocks;
+  for (const Array& array : m_arrays[v]) {
+    blocks.emplace_back();
+    for (const std::size_t d : file_order(m_workload, m_workload.variables[v], order)) {
+      blocks.back().start.push_back(array.box.start[d]);
+      blocks.back().count.push_back(array.box.count[d]);
+      blocks.back().stride.push_back(array.stride[d]);
+    }
+  }
+  return blocks;
+}
+
 void Arrays::put(io::File& file, std::size_t record, const std::string& order) const {
   const auto put_variable = [&](std::size_t v) {
     const WorkloadVariable& variable = m_workload.variables[v];
@@ -138,23 +151,16 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
       file.put_all(variable.name, coordinates(variable));
       return;
     }
-    const std::vector<std::size_t> places = file_order(m_workload, variable, order);
-    for (const Array& array : m_arrays[v]) {
-      io::Block block;
-      for (const std::size_t d : places) {
-        block.start.push_back(array.box.start[d]);
-        block.count.push_back(array.box.count[d]);
-        block.stride.push_back(array.stride[d]);
-      }
-      io::with_type(m_workload.variables[v].type, [&](auto type) {
-        const auto* data =
-            array.data.empty()
-                ? nullptr
-                : reinterpret_cast<const decltype(type)*>(array.data.data()) + array.first;
+    const std::vector<io::Block> of_file = blocks(v, order);
+    for (std::size_t b = 0; b < of_file.size(); ++b) {
+      const Array& array = m_arrays[v][b];
+      io::with_type(variable.type, [&](auto type) {
+        const auto* const first = reinterpret_cast<const decltype(type)*>(array.data.data());
+        const auto* const data = array.data.empty() ? nullptr : first + array.first;
         if (variable.records) {
-          file.put(variable.name, record, block, data);
+          file.put(variable.name, record, of_file[b], data);
         } else {
-          file.put(variable.name, block, data);
+          file.put(variable.name, of_file[b], data);
         }
       });
     }
@@ -168,66 +174,36 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
   }
 }
 
-std::vector<Arrays::FileBox> Arrays::file_boxes(std::size_t v, std::size_t record,
-                                                const std::string& order) const {
-  const WorkloadVariable& variable = m_workload.variables[v];
-  std::vector<FileBox> boxes;
-  for (const Array& array : m_arrays[v]) {
-    FileBox box;
-    if (variable.records) {
-      box.start.push_back(record);
-      box.count.push_back(array.box.elements() > 0 ? 1 : 0);
-    }
-    for (const std::size_t d : file_order(m_workload, variable, order)) {
-      box.start.push_back(array.box.start[d]);
-      box.count.push_back(array.box.count[d]);
-    }
-    boxes.push_back(box);
-  }
-  return boxes;
-}
-
-std::optional<std::string> Arrays::first_difference(std::size_t v, std::size_t b,
-                                                    std::size_t record, const std::string& order,
-                                                    const std::vector<double>& found) const {
+std::string Arrays::difference(std::size_t v, std::size_t b, std::size_t record,
+                               const std::string& order, const std::vector<double>& found) const {
   const WorkloadVariable& variable = m_workload.variables[v];
   const Box& box = m_arrays[v][b].box;
-  std::vector<std::ptrdiff_t> stride(box.count.size());
+  std::vector<std::ptrdiff_t> stride(box.count.size()); // of `found`, by dimension in memory
   std::ptrdiff_t next = 1;
   const std::vector<std::size_t> places = file_order(m_workload, variable, order);
-  for (std::size_t n = places.size(); n-- > 0;
-       next *= static_cast<std::ptrdiff_t>(box.count[places[n]]))
+  for (std::size_t n = places.size(); n-- > 0;) {
     stride[places[n]] = next;
-  std::optional<std::string> difference;
-  const auto set = [&](const std::string& expected, const std::string& value) {
-    difference = "variable '" + variable.name + "', record " + std::to_string(record) +
-                 ": expected " + expected + ", found " + value;
-  };
-  if (found.size() != box.elements()) {
-    set(std::to_string(box.elements()) + " values", std::to_string(found.size()));
-    return difference;
+    next *= static_cast<std::ptrdiff_t>(box.count[places[n]]);
   }
-  io::with_type(m_workload.variables[v].type, [&](auto type) {
+  std::ostringstream text;
+  text.precision(17);
+  text << "variable '" << variable.name << "', record " << record << ": expected ";
+  if (found.size() != box.elements()) {
+    text << box.elements() << " values, found " << found.size();
+    return text.str();
+  }
+  return io::with_type(variable.type, [&](auto type) -> std::string {
     std::vector<decltype(type)> expected(found.size());
     fill_box(m_workload, v, record, box, stride, expected.data());
-    for (std::size_t n = 0; n < found.size() && !difference; ++n) {
+    for (std::size_t n = 0; n < found.size(); ++n) {
       const auto value = static_cast<double>(expected[n]);
       const bool filled = variable.content == Content::ocean && value == land;
       if (found[n] == value || (filled && std::isnan(found[n]))) continue;
-      std::ostringstream wanted, got;
-      wanted.precision(17), got.precision(17);
-      wanted << value << " at value " << n << " of this rank", got << found[n];
-      set(wanted.str(), got.str());
+      text << value << " at value " << n << " of this rank, found " << found[n];
+      return text.str();
     }
+    return "";
   });
-  return difference;
-}
-
-std::optional<std::string> Arrays::coordinate_difference(const WorkloadVariable& variable,
-                                                         const std::vector<double>& found) const {
-  if (found == coordinates(variable)) return std::nullopt;
-  return "variable '" + variable.name + "': expected multiples of " +
-         std::to_string(m_workload.dimension(variable.name).spacing);
 }
 
 } // namespace nunatak::tools

@@ -5,7 +5,7 @@
 //   floats    24 bits of a hash of that number       (exact)
 //   integers  31 or 7 bits of the hash
 //
-// Neighbours: workload.hpp (shapes and ownership), turn.hpp (writes and reads).
+// Neighbours: workload.hpp (shapes and ownership), repetition.hpp (writes and reads).
 #pragma once
 
 #include "io/writer.hpp"
@@ -32,19 +32,14 @@ public:
   /// Writes all arrays of a record; before record 0 also coordinates and arrays without records.
   void put(io::File& file, std::size_t record, const std::string& order) const;
 
-  /// For io::Reader: start and count of each box of variable v, in file order, and the record.
-  struct FileBox {
-    std::vector<std::size_t> start, count;
-  };
-  std::vector<FileBox> file_boxes(std::size_t v, std::size_t record,
-                                  const std::string& order) const;
+  /// The blocks of variable v that this rank owns, in file order, without the record.
+  std::vector<io::Block> blocks(std::size_t v, const std::string& order) const;
+  std::vector<double> coordinates(const WorkloadVariable& variable) const;
 
-  /// Compares values read for box b of variable v (file order, NaN for fill); the first wrong one.
-  std::optional<std::string> first_difference(std::size_t v, std::size_t b, std::size_t record,
-                                              const std::string& order,
-                                              const std::vector<double>& found) const;
-  std::optional<std::string> coordinate_difference(const WorkloadVariable& variable,
-                                                   const std::vector<double>& found) const;
+  /// Compares values read for block b of variable v (file order, NaN for fill). Describes the first
+  /// wrong one; "" if there is none.
+  std::string difference(std::size_t v, std::size_t b, std::size_t record, const std::string& order,
+                         const std::vector<double>& found) const;
 
 private:
   struct Array {
@@ -55,7 +50,6 @@ private:
   };
 
   Array make_array(const WorkloadVariable& variable, const Box& box) const;
-  std::vector<double> coordinates(const WorkloadVariable& variable) const;
 
   const Workload& m_workload;
   std::vector<std::vector<Array>> m_arrays; ///< by variable and box; none for coordinates

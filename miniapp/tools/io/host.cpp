@@ -153,21 +153,20 @@ void Scratch::drop_from_cache(const std::string& name) const {
   }
 }
 
-Probe::Probe(MPI_Comm comm, std::string path, std::uint64_t bytes)
+RawWrite::RawWrite(MPI_Comm comm, std::string path, std::uint64_t bytes)
     : m_comm(comm), m_path(std::move(path)), m_bytes(bytes), m_topology(io::make_topology(comm, 0)),
       m_buffer(call_bytes) {
   for (std::size_t n = 0; n < m_buffer.size(); ++n)
     m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // nonzero, so that nothing is skipped
 }
 
-void Probe::write_share() const {
-  const std::string path = m_path + ".tmp";
+void RawWrite::write_part(const std::string& path) const {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) fail(path, "open");
-  const auto rank = static_cast<std::uint64_t>(m_rank), size = static_cast<std::uint64_t>(m_size);
-  const std::uint64_t share = m_bytes / size,
-                      end = m_rank + 1 == m_size ? m_bytes : share * (rank + 1);
-  for (std::uint64_t at = share * rank; at < end;) {
+  const auto rank = static_cast<std::uint64_t>(m_rank),
+             size = static_cast<std::uint64_t>(io::size_of(m_comm));
+  const std::uint64_t part = m_bytes / size, end = rank + 1 == size ? m_bytes : part * (rank + 1);
+  for (std::uint64_t at = part * rank; at < end;) {
     const ssize_t done =
         pwrite(fd, m_buffer.data(), std::min(call_bytes, end - at), static_cast<off_t>(at));
     if (done <= 0) {
@@ -179,7 +178,7 @@ void Probe::write_share() const {
   if (close(fd) != 0) fail(path, "close");
 }
 
-double Probe::run() {
+double RawWrite::run() {
   const std::string path = m_path + ".tmp";
   MPI_Barrier(m_comm);
   const double start = MPI_Wtime();
@@ -189,7 +188,7 @@ double Probe::run() {
     close(fd);
     io::reserve_space(path, 0, m_bytes);
   });
-  io::agree(m_comm, [&] { write_share(); });
+  io::agree(m_comm, [&] { write_part(path); });
   io::agree(m_comm, [&] {
     if (m_topology.is_first(m_rank)) io::fsync_path(path);
   });

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "io/agree.hpp"
-#include "io/layouts/topology.hpp"
+#include "io/topology.hpp"
 #include "miniapp/tools/records.hpp"
 
 #include <mpi.h>
@@ -50,24 +50,24 @@ private:
 };
 
 /// The raw write baseline: as many bytes in plain pwrite() calls, made durable as io::File does.
-/// Methods are given as fractions of it: its time divided by theirs.
+/// The speed of a method is a fraction of this one: the time of the baseline over its own.
 ///
 ///   rank 0 |2 MiB|2 MiB|2 MiB|...       one preallocated file, a contiguous part per rank;
 ///   rank 1        ...    |2 MiB|...     then fsync on every node, rename, fsync of the folder
-class Probe {
+class RawWrite {
 public:
   /// Each run() writes `bytes` to `path`. Collective.
-  Probe(MPI_Comm comm, std::string path, std::uint64_t bytes);
+  RawWrite(MPI_Comm comm, std::string path, std::uint64_t bytes);
 
   /// Seconds of the slowest rank until the file is durable. `path` must not exist, because freeing
   /// its blocks would be timed. Collective; throws Error on all ranks.
   double run();
 
 private:
-  void write_share() const;
+  void write_part(const std::string& path) const;
 
   MPI_Comm m_comm;
-  int m_rank = io::rank_in(m_comm), m_size = io::size_of(m_comm);
+  int m_rank = io::rank_in(m_comm);
   std::string m_path;
   std::uint64_t m_bytes;
   io::Topology m_topology;

@@ -1,17 +1,16 @@
 #include "miniapp/tools/io/io_report.hpp"
 
-#include "miniapp/base/server_report.hpp"
+#include "miniapp/base/io_options.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <ostream>
 
 namespace nunatak::tools {
 
 namespace {
 
-double quantile(const std::vector<double>& sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
@@ -22,17 +21,33 @@ double median(std::vector<double> values) {
   return quantile(values, 0.5);
 }
 
-/// f(turn) of every repetition.
+/// f of every repetition.
 template <class T, class F>
-std::vector<double> over_turns(const std::vector<T>& turns, const F& f) {
+std::vector<double> each(const std::vector<T>& repetitions, const F& f) {
   std::vector<double> values;
-  for (const T& turn : turns) values.push_back(f(turn));
+  for (const T& one : repetitions) values.push_back(f(one));
   return values;
+}
+
+Record record_of(const std::vector<Reading>& readings) {
+  const Reading& last = readings.back(); // counts are the same in every repetition
+  const auto of = [&](io::ReadSummary::Seconds io::ReadSummary::*member) {
+    return median(each(readings, [&](const Reading& r) { return (r.summary.*member).max; }));
+  };
+  return {{"seconds", spread_of(each(readings, [](const Reading& r) { return r.seconds; }))},
+          {"open_s", of(&io::ReadSummary::open)},
+          {"read_s", of(&io::ReadSummary::read)},
+          {"scatter_s", of(&io::ReadSummary::scatter)},
+          {"bytes", last.bytes},
+          {"read_bytes", last.summary.bytes},
+          {"operations", last.summary.operations},
+          {"sent_bytes", last.summary.sent_bytes},
+          {"opening_ranks", last.summary.openers}};
 }
 
 } // namespace
 
-Record spread_of_turns(const std::vector<double>& values) {
+Record spread_of(const std::vector<double>& values) {
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
   return {{"median", quantile(sorted, 0.5)},
@@ -43,117 +58,97 @@ Record spread_of_turns(const std::vector<double>& values) {
           {"all", values}};
 }
 
-Record way_record(const WayResults& way, const std::vector<double>& probe_seconds) {
-  Record record;
-  record["way"] = way.named.text;
-  record["order"] = way.named.order;
+Record record_of(const MethodResults& results, const std::vector<double>& raw_seconds) {
+  const std::vector<Writing>& writings = results.writings;
+  const Writing& last = writings.back();
+  const auto of = [&](const auto& f) { return each(writings, f); };
+  Record record = {{"method", results.method.text}, {"order", results.method.order}};
   for (const io::Knob& knob : io::knobs())
-    record["options"][knob.name] = io::knob_text(way.named.options, knob);
-  record["hints"] = way.writes.back().hints;
+    record["options"][knob.name] = io::knob_text(results.method.options, knob);
+  record["hints"] = last.hints;
 
-  const std::vector<double> seconds =
-      over_turns(way.writes, [](const WriteTurn& t) { return t.seconds; });
+  const std::vector<double> seconds = of([](const Writing& w) { return w.seconds; });
   std::vector<double> paired;
-  for (std::size_t n = 0; n < seconds.size(); ++n) paired.push_back(probe_seconds[n] / seconds[n]);
-  record["seconds"] = spread_of_turns(seconds);
-  record["compute_seconds"] =
-      median(over_turns(way.writes, [](const WriteTurn& t) { return t.compute_seconds; }));
-  record["visible_seconds"] =
-      spread_of_turns(over_turns(way.writes, [](const WriteTurn& t) { return t.visible_seconds; }));
-  record["drain_seconds"] = spread_of_turns(
-      over_turns(way.writes, [](const WriteTurn& t) { return t.seconds - t.visible_seconds; }));
-  record["servers"] = servers_record(way.writes.back().servers);
-  record["share_of_probe"] = median(probe_seconds) / median(seconds);
-  record["share_of_probe_paired"] = spread_of_turns(paired);
+  for (std::size_t n = 0; n < seconds.size(); ++n) paired.push_back(raw_seconds[n] / seconds[n]);
+  record["seconds"] = spread_of(seconds);
+  record["compute_seconds"] = median(of([](const Writing& w) { return w.compute_seconds; }));
+  record["visible_seconds"] = spread_of(of([](const Writing& w) { return w.visible_seconds; }));
+  record["drain_seconds"] =
+      spread_of(of([](const Writing& w) { return w.seconds - w.visible_seconds; }));
+  record["servers"] = servers_record(last.servers);
+  record["fraction_of_raw"] = median(raw_seconds) / median(seconds);
+  record["fraction_of_raw_paired"] = spread_of(paired);
 
-  const io::Summary& last = way.writes.back().summary; // counts are the same in every repetition
   for (std::size_t p = 0; p < io::n_phases; ++p) {
-    const auto of = [&](double io::Summary::Entry::*member) {
-      return median(
-          over_turns(way.writes, [&](const WriteTurn& t) { return t.summary.phases[p].*member; }));
+    const auto phase = [&](double io::Summary::Entry::*member) {
+      return median(of([&](const Writing& w) { return w.summary.phases[p].*member; }));
     };
-    record["phases"][io::phase_names[p]] = {{"max_s", of(&io::Summary::Entry::max)},
-                                            {"mean_s", of(&io::Summary::Entry::mean)},
-                                            {"min_s", of(&io::Summary::Entry::min)},
-                                            {"bytes", last.phases[p].bytes},
-                                            {"operations", last.phases[p].operations}};
+    record["phases"][io::phase_names[p]] = {{"max_s", phase(&io::Summary::Entry::max)},
+                                            {"mean_s", phase(&io::Summary::Entry::mean)},
+                                            {"min_s", phase(&io::Summary::Entry::min)},
+                                            {"bytes", last.summary.phases[p].bytes},
+                                            {"operations", last.summary.phases[p].operations}};
   }
-  record["payload_bytes"] = last[io::Phase::post].bytes;
-  record["file_bytes"] = way.file_bytes.back();
-  record["written_bytes"] = last.work.written_bytes;
-  record["written_operations"] = last.work.written_operations;
-  record["moved_bytes"] = last.work.moved_bytes;
-  record["messages"] = last.work.messages;
-  record["message_bytes"] = last.work.message_bytes;
-  record["off_node_bytes"] = last.work.off_node_bytes;
-
-  for (const auto& [by, turns] : way.reads) {
-    if (turns.empty()) continue;
-    Record& read = record["reads"][by];
-    read["seconds"] =
-        spread_of_turns(over_turns(turns, [](const ReadTurn& t) { return t.seconds; }));
-    read["open_s"] =
-        median(over_turns(turns, [](const ReadTurn& t) { return t.summary.open.max; }));
-    read["read_s"] =
-        median(over_turns(turns, [](const ReadTurn& t) { return t.summary.read.max; }));
-    read["scatter_s"] =
-        median(over_turns(turns, [](const ReadTurn& t) { return t.summary.scatter.max; }));
-    const io::ReadSummary& summary = turns.back().summary;
-    read["bytes"] = turns.back().bytes;
-    read["read_bytes"] = summary.bytes;
-    read["operations"] = summary.operations;
-    read["sent_bytes"] = summary.sent_bytes;
-    read["opening_ranks"] = summary.openers;
-  }
-  record["join_seconds"] = way.joins.empty() ? Record() : spread_of_turns(way.joins);
-  record["verified_values"] = way.verified;
-  record["not_read"] = way.not_read;
+  const io::Work& work = last.summary.work; // counts are the same in every repetition
+  record["payload_bytes"] = last.summary[io::Phase::post].bytes;
+  record["file_bytes"] = results.file_bytes;
+  record["written_bytes"] = work.written_bytes;
+  record["written_operations"] = work.written_operations;
+  record["moved_bytes"] = work.moved_bytes;
+  record["messages"] = work.messages;
+  record["message_bytes"] = work.message_bytes;
+  record["off_node_bytes"] = work.off_node_bytes;
+  for (const auto& [by, readings] : results.readings) record["reads"][by] = record_of(readings);
+  record["join_seconds"] = results.joins.empty() ? Record() : spread_of(results.joins);
+  record["verified_values"] = results.verified;
+  record["not_read"] = results.not_read;
   return record;
 }
 
 namespace {
 
-void print_times(std::ostream& out, const std::vector<Record>& ways, const Record& probe) {
-  std::vector<Record> times{probe["seconds"]};
-  times[0]["way"] = "probe";
-  times[0]["share"] = 1.0;
-  for (const Record& way : ways) {
-    times.push_back(way["seconds"]);
-    times.back()["way"] = way["way"];
-    times.back()["share"] = way["share_of_probe"];
-    times.back()["paired"] = way["share_of_probe_paired"]["median"];
-    if (!way["join_seconds"].is_null()) times.back()["join"] = way["join_seconds"]["median"];
+void print_times(std::ostream& out, const std::vector<Record>& methods, const Record& raw) {
+  std::vector<Record> times{raw["seconds"]};
+  times[0]["method"] = "raw writes";
+  times[0]["fraction"] = 1.0;
+  for (const Record& method : methods) {
+    Record row = method["seconds"];
+    row["method"] = method["method"];
+    row["fraction"] = method["fraction_of_raw"];
+    row["paired"] = method["fraction_of_raw_paired"]["median"];
+    if (!method["join_seconds"].is_null()) row["join"] = method["join_seconds"]["median"];
+    times.push_back(row);
   }
-  out << "Seconds from open to durable; share: time of the probe over it, of medians and as the "
-         "median of pairs\n\n";
+  out << "Seconds from open to durable; fraction of raw bandwidth: of medians, and the median of "
+         "pairs\n\n";
   print_table(out, times,
-              {{"way", "way"},
+              {{"method", "method"},
                {"median", "median"},
                {"min", "min"},
                {"q1", "q1"},
                {"q3", "q3"},
                {"max", "max"},
-               {"share", "share"},
-               {"paired", "paired"},
+               {"fraction", "fraction"},
+               {"paired", "of pairs"},
                {"join", "then join"}});
 }
 
-void print_phases(std::ostream& out, const std::vector<Record>& ways) {
+void print_phases(std::ostream& out, const std::vector<Record>& methods) {
   std::vector<Record> phases;
-  std::vector<Column> columns{{"way", "way"}};
+  std::vector<Column> columns{{"method", "method"}};
   for (const char* name : io::phase_names) columns.push_back({name, name});
-  for (const Record& way : ways) {
-    phases.push_back({{"way", way["way"]}});
-    for (const char* name : io::phase_names) phases.back()[name] = way["phases"][name]["max_s"];
+  for (const Record& method : methods) {
+    phases.push_back({{"method", method["method"]}});
+    for (const char* name : io::phase_names) phases.back()[name] = method["phases"][name]["max_s"];
   }
-  out << "\nSeconds per phase, slowest rank, median over turns\n\n";
+  out << "\nSeconds per phase, slowest rank, median over repetitions\n\n";
   print_table(out, phases, columns);
 }
 
-void print_counts(std::ostream& out, const std::vector<Record>& ways) {
-  out << "\nBytes and numbers, all ranks together\n\n";
-  print_table(out, ways,
-              {{"way", "way"},
+void print_counts(std::ostream& out, const std::vector<Record>& methods) {
+  out << "\nBytes and numbers, sums over ranks\n\n";
+  print_table(out, methods,
+              {{"method", "method"},
                {"payload_bytes", "payload"},
                {"file_bytes", "file"},
                {"written_bytes", "written"},
@@ -162,46 +157,46 @@ void print_counts(std::ostream& out, const std::vector<Record>& ways) {
                {"messages", "messages"},
                {"message_bytes", "message bytes"},
                {"off_node_bytes", "off node"},
-               {"verified_values", "values right"}});
+               {"verified_values", "values verified"}});
 }
 
-void print_reads(std::ostream& out, const std::vector<Record>& ways) {
+void print_reads(std::ostream& out, const std::vector<Record>& methods) {
   std::vector<Record> reads;
-  for (const Record& way : ways) {
-    if (!way.contains("reads")) continue;
-    for (const auto& [by, read] : way["reads"].items()) {
+  for (const Record& method : methods) {
+    if (!method.contains("reads")) continue;
+    for (const auto& [by, read] : method["reads"].items()) {
       reads.push_back(read["seconds"]);
-      reads.back()["way"] = way["way"];
+      reads.back()["method"] = method["method"];
       reads.back()["by"] = by;
       reads.back().update(read);
     }
   }
   if (reads.empty()) return;
-  out << "\nReading: seconds; opening, the library and messages on the slowest rank; bytes asked "
-         "for, read and sent\n\n";
+  out << "\nReading: seconds; open, library and messages on the slowest rank; bytes requested, "
+         "read and sent\n\n";
   print_table(out, reads,
-              {{"way", "way"},
-               {"by", "by"},
+              {{"method", "method"},
+               {"by", "read by"},
                {"median", "median"},
                {"min", "min"},
                {"max", "max"},
                {"open_s", "open"},
-               {"read_s", "read"},
+               {"read_s", "library"},
                {"scatter_s", "messages"},
-               {"bytes", "bytes"},
+               {"bytes", "requested"},
                {"read_bytes", "read"},
                {"operations", "calls"},
                {"sent_bytes", "sent"},
-               {"opening_ranks", "openers"}});
+               {"opening_ranks", "ranks that open"}});
 }
 
 } // namespace
 
-void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record& probe) {
-  print_times(out, ways, probe);
-  print_phases(out, ways);
-  print_counts(out, ways);
-  print_reads(out, ways);
+void print_methods(std::ostream& out, const std::vector<Record>& methods, const Record& raw) {
+  print_times(out, methods, raw);
+  print_phases(out, methods);
+  print_counts(out, methods);
+  print_reads(out, methods);
 }
 
 } // namespace nunatak::tools

@@ -2,8 +2,7 @@
 // in bytes and seconds.
 #pragma once
 
-#include "miniapp/tools/io/bench_options.hpp"
-#include "miniapp/tools/io/turn.hpp"
+#include "miniapp/tools/io/repetition.hpp"
 #include "miniapp/tools/records.hpp"
 
 #include <iosfwd>
@@ -14,23 +13,23 @@
 namespace nunatak::tools {
 
 /// {"median", "q1", "q3", "min", "max", "all"}; quartiles by linear interpolation.
-Record spread_of_turns(const std::vector<double>& values);
+Record spread_of(const std::vector<double>& values);
 
 /// Measurements of one method, without the warm-up.
-struct WayResults {
-  NamedWay named;
-  std::vector<WriteTurn> writes;
-  std::vector<std::int64_t> file_bytes;               ///< per repetition
-  std::map<std::string, std::vector<ReadTurn>> reads; ///< by reading method
-  std::vector<double> joins;                          ///< seconds; for subfiles that are read
-  std::int64_t verified = 0;                          ///< number of values compared and correct
-  std::map<std::string, std::string> not_read;        ///< reason, by reading method
+struct MethodResults {
+  OutputMethod method;
+  std::vector<Writing> writings;
+  std::int64_t file_bytes = 0;                          ///< of the last repetition
+  std::map<std::string, std::vector<Reading>> readings; ///< by method of reading
+  std::vector<double> joins;                            ///< seconds; for subfiles that are read
+  std::int64_t verified = 0;                            ///< number of values compared and correct
+  std::map<std::string, std::string> not_read;          ///< reason, by method of reading
 };
 
 /// The record of one method, with the raw write baseline of the same repetitions.
-Record way_record(const WayResults& way, const std::vector<double>& probe_seconds);
+Record record_of(const MethodResults& results, const std::vector<double>& raw_seconds);
 
-/// Prints tables of way_record() results: times, phases, counts, reads.
-void print_ways(std::ostream& out, const std::vector<Record>& ways, const Record& probe);
+/// Prints tables of record_of() results: times, phases, counts, reads.
+void print_methods(std::ostream& out, const std::vector<Record>& methods, const Record& raw);
 
 } // namespace nunatak::tools

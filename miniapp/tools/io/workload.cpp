@@ -114,7 +114,7 @@ io::Schema schema_of(const Workload& workload, const std::string& order) {
       const std::string& units = workload.dimension(v.name).units;
       if (!units.empty()) variable.attributes.emplace_back("units", units);
     } else {
-      variable.attributes.emplace_back("long_name", "values that tell their place");
+      variable.attributes.emplace_back("long_name", "values that encode their position");
     }
     if (v.content == Content::ocean) variable.attributes.emplace_back("_FillValue", -1.0);
     schema.variables.push_back(variable);

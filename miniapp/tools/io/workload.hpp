@@ -9,10 +9,10 @@
 //   |2|33|3|
 //
 // Dimensions are in memory order, slowest first; schema_of() reorders them for the file. Systems:
-// workloads.cpp. Neighbours: arrays.hpp (values), turn.hpp (writes and reads), docs/output.md.
+// workloads.cpp. Neighbours: arrays.hpp (values), repetition.hpp (writes and reads).
 #pragma once
 
-#include "io/layouts/box.hpp"
+#include "io/box.hpp"
 #include "io/schema.hpp"
 
 #include <array>

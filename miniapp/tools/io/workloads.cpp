@@ -1,6 +1,6 @@
 // The systems whose output nunatak-io writes: grids, variables, ownership. See workload.hpp.
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/words.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
 #include <algorithm>

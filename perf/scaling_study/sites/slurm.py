@@ -1,6 +1,6 @@
 """ReFrame's description of a Slurm that is taken as it is: sbatch and srun. Accounts and partitions come by `perf/study run -J`.
 
-Without accounting (`sacct` fails) ReFrame asks squeue. A centre with more to say (modules, access) has a site file of its own.
+Without accounting (`sacct` fails) ReFrame asks squeue. A centre with modules or access rules has a site file of its own.
 """
 import os
 import subprocess
@@ -13,7 +13,7 @@ def has_accounting():
         return False
 
 
-# why a job waits that would wait for ever: it is cancelled, and the run has failed
+# reasons for which a job would wait forever: it is cancelled, and the run has failed
 HOPELESS = ["ReqNodeNotAvail", "PartitionNodeLimit", "PartitionTimeLimit", "PartitionConfig", "BadConstraints", "AssocMaxNodePerJobLimit",
             "QOSMaxNodePerJobLimit", "AccountNotAllowed"]
 

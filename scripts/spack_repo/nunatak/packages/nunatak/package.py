@@ -43,3 +43,15 @@ class Nunatak(CMakePackage):
             self.define("NUNATAK_PERF", False),
             self.define("NUNATAK_UNITY", True),
         ]
+
+    # `spack test run nunatak`: one process, in a folder of its own
+    def test_run(self):
+        """ten years of a small ice sheet; the sums of its manifest are those of the file"""
+        nunatak = Executable(self.prefix.bin.nunatak)
+        nunatak("-init", "marine", "-grid_dx", "48km", "-grid_Mz", "11", "-run_years", "10", "-o", "marine.nc")
+        Executable(join_path(self.prefix.bin, "nunatak-verify"))("marine.nc")
+
+    def test_distances(self):
+        """solvers on 1 to 64 virtual ranks give the distances of the reference solver"""
+        distance = Executable(join_path(self.prefix.bin, "nunatak-distance"))
+        distance("-mask", "shelves", "-grid_Mx", "200", "-solvers", "sweep,bfs", "-virtual_ranks", "1,64", "-compare")
