@@ -1,5 +1,5 @@
 """nunatak-step as a user meets it: the same fields and the same messages on processes and on virtual ranks; and every
-table that the pages call counted (docs/explanation) against the program."""
+table that the pages call counted against the program."""
 import functools
 import json
 import pathlib
@@ -58,7 +58,7 @@ def test_refused(tmp_path, arguments, ranks, words):
 
 def counted_tables():
     """A table after "<!-- counted: COMMAND -->". A column -option is added to the command, others are keys of its report."""
-    for page in sorted((pathlib.Path(__file__).parents[2] / "docs/explanation").glob("*.md")):
+    for page in sorted((pathlib.Path(__file__).parents[2] / "docs").rglob("*.md")):
         for command, table in re.findall(r"<!-- counted: (.*?) -->\n\n((?:\|.*\n)+)", page.read_text()):
             head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
             yield pytest.param(command, head, rows, id=f"{page.stem}: {command}")
