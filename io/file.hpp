@@ -84,9 +84,6 @@ public:
   /// Commit all ended records now, before a restart state is written. Does nothing if commit_every
   /// is 0 or the format does not grow in place.
   void commit(std::int64_t step = -1);
-  /// Make what has been put readable by other processes, in name.nc.tmp; not durable. A file that
-  /// has been committed in place (see FileOptions) shows only the committed records, in name.nc.
-  void sync();
   /// Every value of every variable must have been put. With transport sync durable on return.
   void close(std::int64_t step = -1);
 
@@ -103,9 +100,9 @@ public:
 
 protected:
   /// Checks the schema; the transport checks the name. `total` also accumulates all statistics.
-  /// `comm`, `total` and `watchdog` must outlive the file. `makes_sums`: sum the values put.
+  /// `comm` and `total` must outlive the file. `makes_sums`: sum the values put.
   File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-       Statistics& total, Watchdog& watchdog);
+       Statistics& total);
 
   /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an
   /// earlier put, is an error of all. Collective.
@@ -113,9 +110,9 @@ protected:
     timed(phase, [&] { m_error.keep(f); });
     watched(phase, [&] { agree(m_comm, [&] { m_error.rethrow(); }); });
   }
-  /// Run f, which communicates in this phase, under the watchdog.
+  /// Run f under the watchdog.
   template <class F> void watched(Phase phase, const F& f) {
-    m_watchdog.watch(m_path, phase_names[static_cast<std::size_t>(phase)], f);
+    io::watched(m_path, phase_names[static_cast<std::size_t>(phase)], f);
   }
   /// Like together() without agreement: no rank waits for another.
   template <class F> void timed(Phase phase, const F& f);
@@ -143,7 +140,6 @@ private:
   /// Writes `slab`; a rank with an empty slab may not know its record. May throw on some ranks.
   virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
   virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
-  virtual void make_readable() = 0;                   ///< what was put, for other processes
   virtual bool can_commit_records() const = 0;        ///< before close()
   virtual bool is_time_to_commit() const;             ///< when a record has ended: see FileOptions
   virtual void commit_records(std::int64_t step) = 0; ///< all that have ended
@@ -177,7 +173,6 @@ private:
   Work m_work; ///< at the end of the last step
   Statistics m_statistics;
   Statistics& m_total; ///< the writer's
-  Watchdog& m_watchdog;
 };
 
 template <class F> void File::timed(Phase phase, const F& f) {

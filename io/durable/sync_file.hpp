@@ -31,8 +31,9 @@ public:
   /// Collective. Creates path.tmp with `open` and writes its header. `machine` (physical nodes)
   /// must outlive the file.
   SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-           const OpenFormat& open, const Topology& machine, DiskCaller call_disk, Statistics& total,
-           Watchdog& watchdog);
+           const OpenFormat& open, const Topology& machine, DiskCaller call_disk,
+           Statistics& total);
+  ~SyncFile() override;
 
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
 
@@ -40,18 +41,18 @@ private:
   void reserve(std::int64_t records) override;
   void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
   void finish_record(std::int64_t step) override;
-  void make_readable() override;
   bool can_commit_records() const override { return m_format->grows_in_place(); }
   void commit_records(std::int64_t step) override;
   void close_and_commit(std::int64_t step) override;
   Work work() const override { return m_format ? m_format->work() : Work{}; }
 
   void take_name();
+  void unlock();
   void go_on_in_place();
   std::string why_anew_of_manifest() const;
   void keep_records();
   void finish_writes(); ///< hand what was put to the file system
-  void flush();         ///< make it readable by other processes
+  void flush();         ///< hand what the format holds to the system
   void reserve_bytes(std::uint64_t expected);
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;

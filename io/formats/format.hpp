@@ -82,13 +82,11 @@ public:
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
-  /// Everything, including the number of records, is with the system: other processes can read it.
-  virtual void flush() = 0;
   virtual void close() = 0;
 
   /// A file that can grow in place is committed before it is closed: bytes beyond the records that
-  /// its header counts are not part of it yet. flush() is then flush_values(), without the header,
-  /// and count_records(), which adds the records by one write of a few bytes.
+  /// its header counts are not part of it yet. flush_values() hands everything else to the system,
+  /// and count_records() adds the records to the header by one write of a few bytes.
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only
