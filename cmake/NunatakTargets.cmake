@@ -20,6 +20,11 @@ if(NUNATAK_SANITIZE)
   target_link_options(nunatak_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
+if(NUNATAK_FUZZ)
+  target_compile_options(nunatak_flags INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=vptr -fno-sanitize-recover=undefined)
+  target_link_options(nunatak_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
 # nunatak_target(<target> [<precompiled>]): with NUNATAK_PCH, the large headers of the libraries are compiled once per kind of target:
 #   kernels (Kokkos)   io (MPI, JSON)   tools (all of these)   model (and PETSc)   and the same followed by _tests (and Catch2)
 function(nunatak_target target)

@@ -31,7 +31,7 @@ endfunction()
 function(nunatak_test_environment test ranks)
   set_tests_properties(${test} PROPERTIES
     SKIP_RETURN_CODE 4
-    ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_pml=ob1;ASAN_OPTIONS=detect_leaks=0"
+    ENVIRONMENT "OMP_NUM_THREADS=1;OMP_PROC_BIND=false;OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_pml=ob1;OMPI_MCA_odls_base_sigkill_timeout=1;ASAN_OPTIONS=detect_leaks=0"
     PROCESSORS ${ranks})
 endfunction()
 

@@ -13,10 +13,9 @@
 namespace nunatak::io {
 
 File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-           Statistics& total, Watchdog& watchdog)
+           Statistics& total)
     : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options),
-      m_put(m_schema.variables.size(), 0), m_committed(options.kept_records), m_total(total),
-      m_watchdog(watchdog) {
+      m_put(m_schema.variables.size(), 0), m_committed(options.kept_records), m_total(total) {
   if (makes_sums) m_sums.emplace(m_schema);
   try {
     m_schema.validate();

@@ -100,9 +100,9 @@ public:
 
 protected:
   /// Checks the schema; the transport checks the name. `total` also accumulates all statistics.
-  /// `comm`, `total` and `watchdog` must outlive the file. `makes_sums`: sum the values put.
+  /// `comm` and `total` must outlive the file. `makes_sums`: sum the values put.
   File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-       Statistics& total, Watchdog& watchdog);
+       Statistics& total);
 
   /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an
   /// earlier put, is an error of all. Collective.
@@ -110,9 +110,9 @@ protected:
     timed(phase, [&] { m_error.keep(f); });
     watched(phase, [&] { agree(m_comm, [&] { m_error.rethrow(); }); });
   }
-  /// Run f, which communicates in this phase, under the watchdog.
+  /// Run f under the watchdog.
   template <class F> void watched(Phase phase, const F& f) {
-    m_watchdog.watch(m_path, phase_names[static_cast<std::size_t>(phase)], f);
+    io::watched(m_path, phase_names[static_cast<std::size_t>(phase)], f);
   }
   /// Like together() without agreement: no rank waits for another.
   template <class F> void timed(Phase phase, const F& f);
@@ -173,7 +173,6 @@ private:
   Work m_work; ///< at the end of the last step
   Statistics m_statistics;
   Statistics& m_total; ///< the writer's
-  Watchdog& m_watchdog;
 };
 
 template <class F> void File::timed(Phase phase, const F& f) {

@@ -72,15 +72,15 @@ const std::vector<Knob>& knobs() {
   static const std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
-       "where values move before they are written (default: on several nodes auto for direct, else "
-       "native); N aggregators per node",
+       "redistribution of values before they are written (default: auto for direct on several "
+       "nodes, else native); N aggregators per node",
        layouts.c_str()},
       {"transport", &Options::transport,
-       "time of writing: sync, by the ranks that compute, or later by N ranks that do nothing else "
-       "(N+N: others for files that grow)",
+       "writing by the compute ranks (sync), or by N servers, ranks that do not compute (N+N: "
+       "others "
+       "for files that grow)",
        "sync|async:N|async:N+N"},
-      {"calls", &Options::calls, "how direct writes a run: pwrite, or MPI_File_write_at",
-       "posix|mpiio"},
+      {"calls", &Options::calls, "calls of direct: pwrite, or MPI_File_write_at", "posix|mpiio"},
       {"define", &Options::define,
        "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
@@ -90,8 +90,7 @@ const std::vector<Knob>& knobs() {
       {"deflate", &Options::deflate,
        "compression level of netcdf4, 0 (none) to 9; bytes are shuffled before", ""},
       {"checksum", &Options::checksum,
-       "checksums in the manifest: values (a sum for each variable and record, made from what is "
-       "put) or none",
+       "checksums in the manifest: values (a sum for each variable and record) or none",
        "values|none"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align,
@@ -99,16 +98,15 @@ const std::vector<Knob>& knobs() {
        "objects of netcdf4",
        ""},
       {"stripe", &Options::stripe,
-       "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file "
-       "system, where it is known, else 1MiB)",
+       "segment of the layout morton, and alignment of the layout auto, in bytes (auto: of the "
+       "file system if known, else 1MiB)",
        "auto"},
       {"buffer", &Options::buffer,
-       "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), "
-       "that a rank reads at a time for others (-io_read serial, direct; auto: 16MiB), and of a "
-       "batch for a server (auto: 64MiB)",
+       "bytes of copies that a writing rank holds until the end of a record (auto: 8MiB), that a "
+       "rank reads at a time for others (-io_read serial, direct; auto: 16MiB), and of a batch for "
+       "a server (auto: 64MiB)",
        "auto"},
-      {"pool", &Options::pool, "bytes that may be on their way to the servers, per rank (async)",
-       ""},
+      {"pool", &Options::pool, "bytes in flight to the servers, per rank (async)", ""},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native "
        "netcdf4 two)",
@@ -117,7 +115,7 @@ const std::vector<Knob>& knobs() {
        "ranks of a virtual node (0: the machine's nodes)", ""},
       {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""},
       {"ompio", &Options::ompio,
-       "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", ""},
+       "use of MPI-IO through OMPIO, although it reports success for writes that failed", ""},
       {"patience", &Options::patience,
        "time that an output call may take before the run is ended (20s, 10min; 0s: no limit)", ""}};
   return table;

@@ -3,6 +3,7 @@
 #include "io/agree.hpp"
 #include "io/registry.hpp"
 #include "io/topology.hpp"
+#include "io/watchdog.hpp"
 
 #include <netcdf.h>
 
@@ -48,6 +49,7 @@ template <class T> std::vector<std::string> names_of(const std::vector<T>& list)
 
 Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
     : m_path(std::move(path)), m_comm(comm) {
+  const Watchdog::Scope scope(m_path, "open");
   const double begin = MPI_Wtime();
   m_by = chosen(options.by, comm, options);
   agree(m_comm, [&] {
@@ -56,7 +58,10 @@ Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
   m_open_seconds = MPI_Wtime() - begin;
 }
 
-Reader::~Reader() = default;
+Reader::~Reader() {
+  const Watchdog::Scope scope(m_path, "close");
+  m_source.reset();
+}
 
 ReadStatistics Reader::statistics() const {
   ReadStatistics statistics = m_source->statistics();
@@ -237,6 +242,7 @@ std::vector<double> Reader::read_block(const std::string& variable,
   const Box box{start, count};
   std::optional<Packing> packing;
   std::vector<double> values;
+  const Watchdog::Scope scope(m_path, "read");
   agree(m_comm, [&] {
     values = allocate<double>(variable, box);
     packing = this->packing(variable);
@@ -256,6 +262,7 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable,
   std::optional<Packing> packing;
   std::vector<std::int64_t> values;
   std::vector<double> numbers;
+  const Watchdog::Scope scope(m_path, "read");
   agree(m_comm, [&] {
     values = allocate<std::int64_t>(variable, box);
     packing = this->packing(variable);

@@ -1,19 +1,47 @@
 #include "io/watchdog.hpp"
 
 #include "io/agree.hpp"
+#include "io/durable/manifest.hpp"
+#include "io/signals.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
+#include <future>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace nunatak::io {
 
-Watchdog::Watchdog(MPI_Comm comm, int patience, std::string who, bool waits)
-    : m_patience(std::chrono::seconds(patience)), m_rank(rank_in(comm)), m_who(std::move(who)),
-      m_waits(waits) {
-  if (m_who.empty()) m_who = "rank " + std::to_string(m_rank);
-  if (patience > 0) m_thread = std::thread([this] { sleep_and_look(); });
+namespace {
+
+/// What changes while calls of the main thread return, or others write the file.
+std::string progress_of(const std::string& path) {
+  const std::string counters = "/proc/self/task/" + std::to_string(::getpid()) + "/io";
+  char text[512];
+  std::string progress;
+  if (const int fd = ::open(counters.c_str(), O_RDONLY | O_CLOEXEC); fd >= 0) {
+    const ssize_t n = ::read(fd, text, sizeof text);
+    progress.assign(text, n > 0 ? static_cast<std::size_t>(n) : 0);
+    ::close(fd);
+  }
+  for (const std::string& name : {path, path + ".tmp", manifest_of(path)}) {
+    struct stat now {};
+    if (::stat(name.c_str(), &now) != 0) continue;
+    for (const auto number : {static_cast<long>(now.st_size), static_cast<long>(now.st_blocks),
+                              static_cast<long>(now.st_mtim.tv_sec), now.st_mtim.tv_nsec})
+      progress += " " + std::to_string(number);
+  }
+  return progress;
+}
+
+} // namespace
+
+Watchdog& Watchdog::of_process() {
+  static Watchdog dog;
+  return dog;
 }
 
 Watchdog::~Watchdog() {
@@ -22,29 +50,78 @@ Watchdog::~Watchdog() {
     const std::lock_guard lock(m_mutex);
     m_ends = true;
   }
-  m_end.notify_one();
+  m_change.notify_one();
   m_thread.join();
 }
 
-Watchdog::Watched Watchdog::set(Watched watched) {
-  const std::lock_guard lock(m_mutex);
-  m_since = Clock::now();
-  return std::exchange(m_watched, watched);
+void Watchdog::set(MPI_Comm comm, int patience, const std::string& who, bool waits) {
+  {
+    const std::lock_guard lock(m_mutex);
+    m_patience = std::chrono::seconds(patience);
+    m_rank = rank_in(comm);
+    m_who = who.empty() ? "rank " + std::to_string(m_rank) : who;
+    m_waits = waits;
+    m_since = Clock::now();
+    if (!m_thread.joinable()) m_thread = std::thread([this] { sleep_and_look(); });
+  }
+  m_change.notify_one(); // it sleeps by the patience
 }
 
-/// Checks at every sixteenth of the patience, and at its end.
+void Watchdog::advance() {
+  const std::lock_guard lock(m_mutex);
+  m_since = Clock::now();
+}
+
+Watchdog::Watched Watchdog::exchange(Watched watched) {
+  const std::lock_guard lock(m_mutex);
+  m_since = Clock::now();
+  m_scopes += 1;
+  m_progress.clear();
+  if (!m_thread.joinable()) m_thread = std::thread([this] { sleep_and_look(); });
+  return std::exchange(m_watched, std::move(watched));
+}
+
+Watchdog::Scope::Scope(const std::string& path, const char* phase)
+    : m_outer(of_process().exchange(std::pair(path, phase))) {}
+Watchdog::Scope::~Scope() { of_process().exchange(std::move(m_outer)); }
+
+/// Looks after every sixteenth of the patience, and at its end.
 void Watchdog::sleep_and_look() {
-  std::chrono::milliseconds nap = m_patience / 16;
+  using std::chrono::milliseconds;
   std::unique_lock lock(m_mutex);
-  while (!m_end.wait_for(lock, nap, [this] { return m_ends; })) {
+  milliseconds nap = m_patience / 16;
+  while (!m_ends) {
+    if (m_patience.count() == 0) {
+      m_change.wait(lock);
+    } else {
+      m_change.wait_for(lock, nap);
+    }
     nap = m_patience / 16;
-    if (m_watched.path == nullptr) continue;
+    const bool is_asked = asked_to_end() != Request::none;
+    if (m_ends || m_patience.count() == 0 || (!m_watched && !is_asked)) continue;
+    if (m_watched) look_for_progress(lock, nap);
+    if (!m_watched) m_since = std::max(m_since, time_of_request());
     const auto error = waits_with();
-    const auto left = limit(error) -
-                      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - m_since);
+    const auto left =
+        limit(error) - std::chrono::duration_cast<milliseconds>(Clock::now() - m_since);
     if (left.count() <= 0) end_run(error.value_or(""));
     nap = std::min(nap, left);
   }
+}
+
+/// A thread of its own looks, because stat() may hang as the call that is watched.
+void Watchdog::look_for_progress(std::unique_lock<std::mutex>& lock,
+                                 std::chrono::milliseconds longest) {
+  const std::int64_t scope = m_scopes;
+  std::packaged_task<std::string()> look([path = m_watched->first] { return progress_of(path); });
+  std::future<std::string> answer = look.get_future();
+  lock.unlock();
+  std::thread(std::move(look)).detach();
+  const bool has_come = answer.wait_for(longest) == std::future_status::ready;
+  lock.lock();
+  if (!has_come || scope != m_scopes) return;
+  const std::string before = std::exchange(m_progress, answer.get());
+  if (!before.empty() && before != m_progress) m_since = Clock::now();
 }
 
 std::chrono::milliseconds Watchdog::limit(const std::optional<std::string>& error) const {
@@ -59,17 +136,26 @@ std::chrono::milliseconds Watchdog::limit(const std::optional<std::string>& erro
 void Watchdog::end_run(const std::string& error) {
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - m_since).count();
-  const std::string what = error.empty() ? "a rank or the file system has failed in it"
-                                         : "the others do not come: " + error;
-  std::fprintf(stderr,
-               "error: file '%s': %s has been in phase '%s' of the output for more than %lld s "
-               "(-io_patience): %s, and the run "
-               "ends. Files that were committed are whole.\n",
-               m_watched.path->c_str(), m_who.c_str(), m_watched.phase,
-               static_cast<long long>(seconds), what.c_str());
+  std::string what;
+  if (m_watched) {
+    what = "file '" + m_watched->first + "': " + m_who + " has been in phase '" +
+           m_watched->second + "' of its use for " + std::to_string(seconds) +
+           " s in which nothing advanced (-io_patience): " +
+           (error.empty() ? "a rank or the file system has failed in it"
+                          : "the others do not come: " + error);
+  } else {
+    what = m_who + " was asked to end by a signal, and has not ended a step for " +
+           std::to_string(seconds) + " s (-io_patience)";
+  }
+  std::fprintf(stderr, "error: %s, and the run ends. Files that were committed are whole.\n",
+               what.c_str());
   std::fflush(stderr);
-  MPI_Abort(MPI_COMM_WORLD, 2); // also ends output servers
-  std::_Exit(1);                // not reached
+  int is_on = 0;
+  int is_off = 0;
+  MPI_Initialized(&is_on);
+  MPI_Finalized(&is_off);
+  if (is_on != 0 && is_off == 0) MPI_Abort(MPI_COMM_WORLD, 2); // also ends output servers
+  std::_Exit(2);
 }
 
 } // namespace nunatak::io

@@ -1,7 +1,11 @@
-// Ends a run that hangs in a collective call of the output.
+// Ends a run that hangs: in a call on a file, or after a signal that asked it to end.
 //
-// Some errors of one rank cannot be handled from outside: ROMIO and HDF5 then deadlock. A call that
-// takes longer than -io_patience is reported with file, phase and rank, and the run is aborted.
+// Files are used inside watched(): opened, locked, read, written, flushed, renamed, removed. ROMIO
+// and HDF5 deadlock after some errors of one rank, and file systems may stop answering. A phase in
+// which nothing advances for -io_patience is reported with file, phase and rank, and the run is
+// aborted. It advances while calls of this rank on files return (/proc) or the file changes (stat):
+// a slow disk is not a hanging one.
+//
 // Only the rank that knows most reports, because the limits of the others are longer (in units of
 // the patience):
 //
@@ -9,62 +13,79 @@
 //   rank 0 in a call that hangs, then the others, one after the other               1 to 5/4
 //   a rank that only waits for others, in agree() or for a server                   1/2 more each
 //
-// One sleeping thread per process; its only MPI call is MPI_Abort.
+// There is one watchdog for a process, because it ends the process: a sleeping thread, whose only
+// MPI call is MPI_Abort.
 #pragma once
 
 #include <mpi.h>
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace nunatak::io {
 
 class Watchdog {
 public:
-  /// `patience` in seconds; 0: no limit, no thread. `who` names this rank in the message ("": its
-  /// number). `waits`: it waits for servers, which report first.
-  Watchdog(MPI_Comm comm, int patience, std::string who = "", bool waits = false);
+  static Watchdog& of_process();
+
+  /// `patience` in seconds (default 600); 0: no limit. `who` names this rank in the message ("":
+  /// its number in `comm`). `waits`: it waits for servers, which report first.
+  void set(MPI_Comm comm, int patience, const std::string& who = "", bool waits = false);
+
+  /// Something other than a call on a file has advanced: a time step.
+  void advance();
+
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Run f, a phase of the output of a file. An inner phase suspends and restarts the outer one.
-  template <class F> void watch(const std::string& path, const char* phase, const F& f) {
-    const Scope scope(*this, {&path, phase});
-    f();
-  }
+  /// Watches while it lives. An inner scope suspends the outer one, whose time then starts again.
+  class Scope {
+  public:
+    Scope(const std::string& path, const char* phase);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+  private:
+    std::optional<std::pair<std::string, const char*>> m_outer;
+  };
 
 private:
   using Clock = std::chrono::steady_clock;
-  struct Watched {
-    const std::string* path = nullptr; ///< nullptr: nothing to watch
-    const char* phase = "";
-  };
-  struct Scope {
-    Scope(Watchdog& dog, Watched watched) : m_dog(dog), m_outer(dog.set(watched)) {}
-    ~Scope() { m_dog.set(m_outer); }
-    Watchdog& m_dog;
-    Watched m_outer;
-  };
-  Watched set(Watched watched); ///< returns what was watched
+  using Watched = std::optional<std::pair<std::string, const char*>>; ///< path and phase
+
+  Watchdog() = default;
+  Watched exchange(Watched watched); ///< returns what was watched
   void sleep_and_look();
+  void look_for_progress(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds longest);
   std::chrono::milliseconds limit(const std::optional<std::string>& error) const;
   [[noreturn]] void end_run(const std::string& error);
 
-  std::chrono::milliseconds m_patience;
-  int m_rank = 0;
-  std::string m_who;
-  bool m_waits;
   std::mutex m_mutex; ///< of all members below
-  std::condition_variable m_end;
+  std::condition_variable m_change;
   bool m_ends = false;
+  std::chrono::milliseconds m_patience{600000};
+  int m_rank = 0;
+  std::string m_who = "rank 0";
+  bool m_waits = false;
   Watched m_watched;
-  Clock::time_point m_since;
+  Clock::time_point m_since = Clock::now();
+  std::string m_progress;    ///< at the last look in this scope; "": not looked yet
+  std::int64_t m_scopes = 0; ///< so far
   std::thread m_thread;
 };
+
+/// Run f, a phase of the use of a file, under the watchdog.
+template <class F> auto watched(const std::string& path, const char* phase, const F& f) {
+  const Watchdog::Scope scope(path, phase);
+  return f();
+}
 
 } // namespace nunatak::io

@@ -4,6 +4,7 @@
 #include "io/async/client.hpp"
 #include "io/durable/sync_file.hpp"
 #include "io/registry.hpp"
+#include "io/watchdog.hpp"
 
 namespace nunatak::io {
 
@@ -15,8 +16,8 @@ bool has_servers(const Options& options) { return options.transport != "sync"; }
 
 Writer::Writer(MPI_Comm comm, Options options, const std::string& who, DiskCaller call_disk)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_watchdog(comm, m_options.patience.count, who, has_servers(m_options)),
       m_call_disk(std::move(call_disk)) {
+  Watchdog::of_process().set(comm, m_options.patience.count, who, has_servers(m_options));
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
   m_options.layout = layout_of(m_options, topology);
@@ -28,17 +29,17 @@ Writer::~Writer() = default;
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema,
                                    FileOptions file_options) {
+  m_last_path = path;
   const bool sums = makes_sums(m_options);
   if (m_client)
     return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, sums, *m_client,
-                                       m_statistics, m_watchdog);
+                                       m_statistics);
   return std::make_unique<SyncFile>(m_comm, path, schema, file_options, sums, m_open, m_machine,
-                                    m_call_disk, m_statistics, m_watchdog);
+                                    m_call_disk, m_statistics);
 }
 
 void Writer::finish() {
-  static const std::string all = "(all)";
-  m_watchdog.watch(all, "finish", [&] {
+  watched(m_last_path, "finish", [&] {
     if (m_client) m_server_reports = m_client->finish();
   });
 }
@@ -46,6 +47,8 @@ void Writer::finish() {
 std::vector<std::string> Writer::take_committed() {
   return m_client ? m_client->take_committed() : std::vector<std::string>();
 }
+
+Request Writer::request() const { return m_client ? m_client->servers().request() : Request::none; }
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options) {
   return std::make_unique<Writer>(comm, options);

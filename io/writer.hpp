@@ -22,8 +22,8 @@
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
 #include "io/options.hpp"
+#include "io/signals.hpp"
 #include "io/topology.hpp"
-#include "io/watchdog.hpp"
 
 #include <memory>
 #include <string>
@@ -53,6 +53,9 @@ public:
   /// async: names of the files committed since the last call, on rank 0.
   std::vector<std::string> take_committed();
 
+  /// async: the most urgent signal that servers have received, on rank 0.
+  Request request() const;
+
   const Options& options() const { return m_options; }
   /// Of all files so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
@@ -64,11 +67,11 @@ private:
   Options m_options;
   Topology m_machine;
   Statistics m_statistics;
-  Watchdog m_watchdog;
   OpenFormat m_open;
   DiskCaller m_call_disk;
   std::unique_ptr<Client> m_client; ///< async
   std::vector<ServerReport> m_server_reports;
+  std::string m_last_path = "(none)"; ///< opened last
 };
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options);

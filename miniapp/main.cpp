@@ -1,5 +1,6 @@
 // nunatak: a run, step by step.
 #include "io/agree.hpp"
+#include "io/signals.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/paths.hpp"
@@ -61,7 +62,8 @@ int run(const Session& session, Options& options, const std::string& command) {
     const double dt = clock.longest_step(stable.dt, next_stop);
     model.advance(dt);
     clock.advance(dt, next_stop);
-    early.agree(summary.add(model.hybrid(), dt, early.wish(output.longest_write())));
+    early.agree(
+        summary.add(model.hybrid(), dt, early.wish(output.longest_write(), output.request())));
     output.write_scalars(clock, summary.scalars());
     log.line(summary.line(clock, stable.why(), model.last_solve()));
   }
@@ -95,7 +97,7 @@ int main(int argc, char** argv) {
                  "-ssa_pc_type gamg."});
     add_model_options(table, options);
     if (!read_options(session, table, options)) return 0;
-    remember_signals();
+    io::remember_signals();
     return run(session, options, command_line(session.comm(), argc, argv));
   });
 }

@@ -7,9 +7,8 @@
 namespace nunatak::io {
 
 AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema,
-                     FileOptions options, bool makes_sums, Client& client, Statistics& total,
-                     Watchdog& watchdog)
-    : File(comm, path, schema, options, makes_sums, total, watchdog), m_client(client),
+                     FileOptions options, bool makes_sums, Client& client, Statistics& total)
+    : File(comm, path, schema, options, makes_sums, total), m_client(client),
       m_group(client.servers().group_of(options.kind)), m_number(client.servers().next_number()) {
   const std::size_t n = client.servers().group(m_group).size();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
@@ -106,13 +105,20 @@ void AsyncFile::finish_record(std::int64_t step) {
 
 void AsyncFile::commit_records(std::int64_t step) {
   act(Packer().add(Action::commit).add(m_number).add(step));
+  m_client.servers().expect_mark(m_group);
 }
 
 void AsyncFile::close_and_commit(std::int64_t step) {
   timed(Phase::close, [&] {
     end_batch();
     m_client.agree_late(error());
-    act(Packer().add(Action::close).add(m_number).add(time_of_day()).add(step));
+    act(Packer()
+            .add(Action::close)
+            .add(m_client.servers().marks(m_group))
+            .add(m_number)
+            .add(time_of_day())
+            .add(step));
+    m_client.servers().expect_mark(m_group);
   });
   m_is_closed = true;
 }

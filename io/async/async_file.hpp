@@ -19,7 +19,7 @@ public:
   /// Collective, without waiting; only with FileOptions::continues the servers answer which records
   /// are left to put.
   AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
-            bool makes_sums, Client& client, Statistics& total, Watchdog& watchdog);
+            bool makes_sums, Client& client, Statistics& total);
   ~AsyncFile() override;
 
   std::map<std::string, std::string> hints() const override { return {}; }

@@ -3,9 +3,9 @@
 #include "io/async/ring.hpp"
 #include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
+#include "io/watchdog.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -75,11 +75,11 @@ Server::Server(Servers& servers, int group)
 }
 
 int Server::run() {
-  for (const int signal : {SIGTERM, SIGUSR1})
-    std::signal(signal, SIG_IGN); // the ranks that compute decide when the run ends
+  remember_signals();
   keep_memory();
   Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
   while (!m_status) {
+    forward_signal();
     bool has_done = take();
     if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
       execute(m_inbox.pop_action());
@@ -87,6 +87,7 @@ int Server::run() {
     }
     if (has_done) {
       nap.wake();
+      Watchdog::of_process().advance();
     } else {
       const double start = MPI_Wtime();
       nap.sleep();
@@ -97,52 +98,83 @@ int Server::run() {
   return m_has_failed ? 1 : *m_status;
 }
 
-/// A batch ends when all of its values have come.
+/// Compute rank 0 decides when the run ends.
+void Server::forward_signal() {
+  const Request request = asked_to_end();
+  if (request <= m_forwarded) return;
+  m_forwarded = request;
+  m_servers.send(m_servers.compute().front(), news_tag,
+                 Packer().add(News::signalled).add(request).bytes());
+}
+
+/// A batch ends when all of its values have come, a file when the series before it are committed.
 bool Server::is_ready(const Bytes& action) {
   Unpacker from(action.data());
-  return from.take<Action>() != Action::end_batch || m_inbox.is_complete(from.take<int>());
+  const auto what = from.take<Action>();
+  if (what == Action::end_batch) return m_inbox.is_complete(from.take<int>());
+  if (what == Action::stop) from.take<int>(); // status
+  return (what != Action::close && what != Action::stop) || has_marks(from.take<int>());
+}
+
+/// So many commits and closes of series have been done, well or not.
+bool Server::has_marks(int marks) {
+  while (m_marks < marks) {
+    const std::optional<Bytes> mark = m_servers.receive(MPI_ANY_SOURCE, mark_tag);
+    if (!mark) return false;
+    m_marks += 1;
+    if (Unpacker(mark->data()).take<bool>()) m_first_failed = std::min(m_first_failed, m_marks);
+  }
+  return true;
 }
 
 void Server::execute(const Bytes& action) {
   Unpacker from(action.data());
   const auto what = from.take<Action>();
   try {
-    switch (what) {
-    case Action::writer:
-      return make_writer(from);
-    case Action::open:
-      return open(announce(from));
-    case Action::begin_batch: {
-      const int number = from.take<int>();
-      return begin_batch(number, from.take<int>());
-    }
-    case Action::end_batch:
-      return end_batch(from);
-    case Action::end_record:
-    case Action::commit: {
-      File* const open_file = file(from).file.get();
-      const auto step = from.take<std::int64_t>();
-      if (open_file == nullptr) return;
-      if (what == Action::end_record) open_file->end_record(step);
-      if (what == Action::commit) open_file->commit(step);
-      return;
-    }
-    case Action::close: {
-      const int number = from.take<int>();
-      m_files.at(number).closed_at = from.take<double>();
-      return close(number, from.take<std::int64_t>());
-    }
-    case Action::abandon:
-      m_files.erase(from.take<int>());
-      return;
-    case Action::finish:
-      return report(from.take<int>());
-    case Action::stop:
-      m_status = from.take<int>();
-      tell(Packer().add(News::stopped));
-    }
+    perform(what, from);
   } catch (const Error& error) { // of all servers of the group
     fail(error.what());
+  }
+  if (m_group == 0 || m_rank > 0 || (what != Action::commit && what != Action::close)) return;
+  for (const int server : m_servers.group(0))
+    m_servers.send(server, mark_tag, Packer().add(m_has_failed).bytes());
+}
+
+void Server::perform(Action what, Unpacker& from) {
+  switch (what) {
+  case Action::writer:
+    return make_writer(from);
+  case Action::open:
+    return open(announce(from));
+  case Action::begin_batch: {
+    const int number = from.take<int>();
+    return begin_batch(number, from.take<int>());
+  }
+  case Action::end_batch:
+    return end_batch(from);
+  case Action::end_record:
+  case Action::commit: {
+    File* const open_file = file(from).file.get();
+    const auto step = from.take<std::int64_t>();
+    if (open_file == nullptr) return;
+    if (what == Action::end_record) open_file->end_record(step);
+    if (what == Action::commit) open_file->commit(step);
+    return;
+  }
+  case Action::close: {
+    if (from.take<int>() >= m_first_failed) drop_files(); // the other servers report the error
+    const int number = from.take<int>();
+    m_files.at(number).closed_at = from.take<double>();
+    return close(number, from.take<std::int64_t>());
+  }
+  case Action::abandon:
+    m_files.erase(from.take<int>());
+    return;
+  case Action::finish:
+    return report(from.take<int>());
+  case Action::stop:
+    m_status = from.take<int>();
+    tell(Packer().add(News::stopped));
   }
 }
 
@@ -253,9 +285,13 @@ void Server::report(int number) {
 
 /// The files stay as they were last committed. Their errors are the same as the first.
 void Server::fail(const std::string& what) {
+  drop_files();
+  tell(Packer().add(News::error).add(what));
+}
+
+void Server::drop_files() {
   m_has_failed = true;
   for (auto& [number, its_file] : m_files) its_file.file.reset();
-  tell(Packer().add(News::error).add(what));
 }
 
 void Server::tell(const Packer& news) {

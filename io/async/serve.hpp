@@ -18,6 +18,7 @@
 #include "io/layouts/partition.hpp"
 #include "io/writer.hpp"
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,8 +80,11 @@ private:
   void place(Batch& batch, const std::byte* message);
   Assembled& part_of_batch(Batch& batch, const Key& key);
 
+  void forward_signal();
   bool is_ready(const Bytes& action);
+  bool has_marks(int marks);
   void execute(const Bytes& action);
+  void perform(Action what, Unpacker& from);
   void make_writer(Unpacker& from);
   void begin_batch(int number, int file);
   OpenFile& announce(Unpacker& from);
@@ -90,6 +94,7 @@ private:
   void close(int number, std::int64_t step);
   void report(int writer);
   void fail(const std::string& what);
+  void drop_files();
   void tell(const Packer& news);
   std::size_t bytes_here(const OpenFile& file, std::size_t v) const;
   OpenFile& file(Unpacker& from) { return m_files.at(from.take<int>()); }
@@ -104,6 +109,9 @@ private:
   std::map<int, Batch> m_batches; ///< open
   bool m_has_failed = false;
   std::optional<int> m_status; ///< of stop
+  Request m_forwarded = Request::none;
+  /// Received from the servers of the series (Servers::marks); the first one of a failure.
+  int m_marks = 0, m_first_failed = std::numeric_limits<int>::max();
   double m_began, m_idle = 0.0;
 };
 

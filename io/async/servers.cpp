@@ -165,6 +165,9 @@ void Servers::hear() {
     }
     case News::stopped:
       m_stopped += 1;
+      break;
+    case News::signalled:
+      m_request = std::max(m_request, from.take<Request>());
     }
   }
 }
@@ -179,7 +182,8 @@ std::deque<ServerReport>& Servers::reports(int writer, int group) {
 
 void Servers::stop(int status) {
   if (m_groups.empty()) return;
-  act_on_all(Packer().add(Action::stop).add(status));
+  act(0, Packer().add(Action::stop).add(status).add(m_marks));
+  if (n_groups() > 1) act(1, Packer().add(Action::stop).add(status).add(0));
   const int rank = rank_in(m_comm);
   constexpr double longest = 600.0; // s
   const double begin = MPI_Wtime();

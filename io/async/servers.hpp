@@ -14,6 +14,7 @@
 
 #include "io/async/wire.hpp"
 #include "io/file.hpp"
+#include "io/signals.hpp"
 #include "io/topology.hpp"
 
 #include <mpi.h>
@@ -52,10 +53,10 @@ enum class Action {
 };
 
 /// What the first server of a group reports to compute rank 0.
-enum class News { error, opened, committed, finished, stopped };
+enum class News { error, opened, committed, finished, stopped, signalled };
 
 /// Tags on Servers::all(). Messages with values use the number of their batch.
-enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, first_batch_tag = 16 };
+enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, mark_tag = 4, first_batch_tag = 16 };
 
 /// Seconds, as synchronous on all nodes as their clocks.
 double time_of_day();
@@ -118,10 +119,19 @@ public:
   /// On compute rank 0: to all servers of a group, in order. Does nothing elsewhere.
   void act(int group, const Packer& action);
   void act_on_all(const Packer& action);
+  /// async:S+T: commits and closes of the series that were requested so far, which the T servers
+  /// mark to the S servers when they are done: a snapshot is committed after those before it.
+  int marks(int group) const { return group == 0 ? m_marks : 0; }
+  void expect_mark(int group) { m_marks += group > 0 ? 1 : 0; }
   /// On compute rank 0: receive the servers' news so far.
   void hear();
   const std::string& error() const { return m_error; } ///< the first of a server; "": none
-  std::vector<std::string> take_committed();           ///< paths, since the last call
+  /// On compute rank 0: the most urgent signal that a server has received.
+  Request request() {
+    hear();
+    return m_request;
+  }
+  std::vector<std::string> take_committed(); ///< paths, since the last call
   std::optional<Opened> take_opened(); ///< answer for the file whose open() waits, if it is there
   /// Reports of a Writer, by group, since the last call.
   std::deque<ServerReport>& reports(int writer, int group);
@@ -135,9 +145,10 @@ private:
   int m_group = -1; ///< of this server
   std::vector<std::vector<int>> m_groups;
   std::vector<int> m_compute;
-  int m_next_number = 0, m_next_batch = 0, m_most_tag = 32767, m_stopped = 0;
+  int m_next_number = 0, m_next_batch = 0, m_most_tag = 32767, m_stopped = 0, m_marks = 0;
   std::deque<std::pair<Bytes, MPI_Request>> m_sent;
   std::string m_error;
+  Request m_request = Request::none;
   std::vector<std::string> m_committed;
   std::optional<Opened> m_opened;
   std::map<std::pair<int, int>, std::deque<ServerReport>> m_reports;

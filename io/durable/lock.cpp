@@ -30,6 +30,8 @@ std::string this_process() {
   return "process " + std::to_string(::getpid()) + " on host " + host + job + ", since " + since;
 }
 
+enum class Taken { yes, by_other, no_locks };
+
 /// The text of the lock file; the holder may not have written it yet.
 std::string holder_in(int fd) {
   char text[512];
@@ -38,25 +40,20 @@ std::string holder_in(int fd) {
   return all.empty() ? "another one" : printable(all.substr(0, all.find('\n')));
 }
 
-/// The open file is still the one of that name.
-bool is_at(int fd, const std::string& name) {
-  struct stat open {};
-  struct stat named {};
-  return ::fstat(fd, &open) == 0 && ::lstat(name.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
-}
-
-enum class Taken { yes, by_other, no_locks };
-
-Taken take(int fd, const std::string& name) {
+Taken lock_by(int command, int fd, const std::string& name) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
-  if (retried([&] { return ::fcntl(fd, F_OFD_SETLK, &whole); }) == 0) return Taken::yes;
+  if (retried([&] { return ::fcntl(fd, command, &whole); }) == 0) return Taken::yes;
   if (errno == EAGAIN || errno == EACCES) return Taken::by_other;
   if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
     return Taken::no_locks;
   throw Error("file '" + name + "': expected to lock it; found: " + std::strerror(errno));
+}
+
+bool has_other_names(int fd) {
+  struct stat now {};
+  return ::fstat(fd, &now) == 0 && now.st_nlink > 1;
 }
 
 void warn_once(const std::string& name) {
@@ -71,6 +68,17 @@ void warn_once(const std::string& name) {
 
 } // namespace
 
+bool is_at(int fd, const std::string& name) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(fd, &open) == 0 && ::lstat(name.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
+bool wait_for_lock(int fd, const std::string& name) {
+  return lock_by(F_OFD_SETLKW, fd, name) == Taken::yes;
+}
+
 Lock::Lock(const std::string& path) : m_name(path + ".lock") {
   constexpr int most_tries = 100; // each fails only if a holder removes the file just then
   constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -82,9 +90,7 @@ Lock::Lock(const std::string& path) : m_name(path + ".lock") {
       struct stat now {};
       if (::fstat(m_fd, &now) != 0 || !S_ISREG(now.st_mode))
         throw Error("file '" + m_name + "': expected a regular file, found something else");
-      if (now.st_nlink > 1) // its text would be written into a file of another name
-        throw Error("file '" + m_name + "': expected a file with one name, found hard links");
-      const Taken taken = take(m_fd, m_name);
+      const Taken taken = lock_by(F_OFD_SETLK, m_fd, m_name);
       if (taken == Taken::by_other) {
         throw Error("file '" + path + "': expected to be its only writer, found " +
                     holder_in(m_fd) + " ('" + m_name + "')");
@@ -94,7 +100,10 @@ Lock::Lock(const std::string& path) : m_name(path + ".lock") {
       ::close(m_fd);
       throw;
     }
-    if (is_at(m_fd, m_name)) {
+    const bool is_mine = is_at(m_fd, m_name);
+    if (is_mine && has_other_names(m_fd)) { // as in a copy by cp -al: its text would change both
+      ::unlink(m_name.c_str());
+    } else if (is_mine) {
       const std::string text = this_process() + "\n";
       const bool is_written =
           ::ftruncate(m_fd, 0) == 0 && ::pwrite(m_fd, text.data(), text.size(), 0) > 0;

@@ -1,6 +1,7 @@
 #include "io/durable/manifest.hpp"
 
 #include "io/durable/durable.hpp"
+#include "io/durable/lock.hpp"
 #include "io/error.hpp"
 
 #include <nlohmann/json.hpp>
@@ -54,6 +55,7 @@ ManifestEntry entry_of(const Json& line) {
   e.name = line.at("name").get<std::string>();
   if (!is_plain_name(e.name)) throw Error("expected a name without a folder");
   e.size = natural(line, "size");
+  if (!line.at("step").is_number_integer()) throw Error("expected a whole number");
   e.step = line.at("step").get<std::int64_t>();
   e.records = natural(line, "records");
   e.grows = line.value("grows", false);
@@ -130,17 +132,86 @@ std::string line_of(const ManifestEntry& e) {
   return line.dump() + "\n";
 }
 
-/// Ends a line that an earlier crash cut off.
+namespace {
+
+/// The lines that count, without sums that the line before has.
+std::string compacted(const std::vector<ManifestEntry>& lines) {
+  const ManifestEntry& first = lines.front();
+  std::string text = line_of(first);
+  if (lines.size() == 1) return text;
+  ManifestEntry last = lines.back();
+  const auto goes_on = [&](const auto& sums) { // of a variable, in the first line
+    const auto found = last.sums->find(sums.first);
+    return found != last.sums->end() && found->second.size() >= sums.second.size() &&
+           (sums.second.size() == first.records || found->second.size() == sums.second.size()) &&
+           std::equal(sums.second.begin(), sums.second.end(), found->second.begin());
+  };
+  if (first.sums && last.sums && first.records > 0 && first.sums->size() == last.sums->size() &&
+      std::all_of(first.sums->begin(), first.sums->end(), goes_on)) {
+    last.first_record = first.records;
+    for (const auto& [variable, sums] : *first.sums) {
+      std::vector<std::uint64_t>& more = (*last.sums)[variable];
+      more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(sums.size()));
+      if (more.empty()) last.sums->erase(variable);
+    }
+  }
+  return text + line_of(last);
+}
+
+} // namespace
+
+std::string lines_that_count(const Manifest& manifest) {
+  std::string text;
+  for (const auto& [name, lines] : manifest.files) text += compacted(lines);
+  return text;
+}
+
+namespace {
+
+/// Replace the manifest by the lines of it that count, if those are at most half. Its lock is held.
+void compact(const std::string& manifest) {
+  const std::string text = read_manifest(manifest), temporary = manifest + ".tmp";
+  const Manifest parsed = parse_manifest(text);
+  const std::string kept = lines_that_count(parsed);
+  if (!parsed.bad_lines.empty() || kept.size() > text.size() / 2) return;
+  create_anew(temporary);
+  {
+    const Descriptor fd(temporary, O_WRONLY | no_surprise, "expected to write it");
+    write_all(fd, temporary, kept.data(), kept.size());
+  }
+  fsync_path(temporary);
+  rename_file(temporary, manifest);
+  fsync_folder_of(manifest);
+}
+
+} // namespace
+
+/// Ends a line that an earlier crash cut off. Compacts the manifest when its size passes a power of
+/// two: parsing it costs no more than what was written since.
 void append_to_manifest(const std::string& manifest, const std::string& lines) {
-  const Descriptor fd(manifest, O_RDWR | O_CREAT | O_APPEND | no_surprise, appending);
-  const std::size_t size = size_of_regular(fd, manifest);
-  char last = '\n';
-  if (size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) != 1) last = '\0';
-  const std::string text = (last == '\n' ? "" : "\n") + lines;
-  write_all(fd, manifest, text.data(), text.size());
-  if (retried([&] { return ::fsync(fd); }) != 0)
-    throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
-  if (size == 0) fsync_folder_of(manifest);
+  constexpr std::size_t least_to_compact = std::size_t{1} << 16;
+  for (;;) {
+    const Descriptor fd(manifest, O_RDWR | O_CREAT | O_APPEND | no_surprise, appending);
+    size_of_regular(fd, manifest);
+    const bool is_locked = wait_for_lock(fd, manifest);
+    if (!is_at(fd, manifest)) continue; // another run has compacted it meanwhile
+    const std::size_t size = size_of_regular(fd, manifest);
+    char last = '\n';
+    if (size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) != 1) last = '\0';
+    const std::string text = (last == '\n' ? "" : "\n") + lines;
+    write_all(fd, manifest, text.data(), text.size());
+    if (retried([&] { return ::fsync(fd); }) != 0)
+      throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
+    if (size == 0) fsync_folder_of(manifest);
+    const std::size_t now = size + text.size();
+    if (!is_locked || now < least_to_compact || (size ^ now) < size) return;
+    try {
+      compact(manifest);
+    } catch (const Error&) { // without space for the new one the old one stays
+      ::unlink((manifest + ".tmp").c_str());
+    }
+    return;
+  }
 }
 
 void require_manifest(const std::string& path) {

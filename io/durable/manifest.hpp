@@ -47,7 +47,9 @@ bool is_utf8(const std::string& name);
 std::string printable(const std::string& text);
 
 std::string line_of(const ManifestEntry& entry);
-/// Append lines, in one write; durable on return. Error if that fails.
+/// Append lines, in one write; durable on return. Error if that fails. Other writers wait
+/// (lock.hpp). A manifest of 64 KiB or more, of which half is superseded, is compacted: written
+/// anew as manifest.jsonl.tmp with the last two lines of each file, and renamed.
 void append_to_manifest(const std::string& manifest, const std::string& lines);
 /// Error if the manifest in the folder of `path` exists and cannot be appended to.
 void require_manifest(const std::string& path);
@@ -61,5 +63,7 @@ struct Manifest {
 /// The whole text; "" if there is none. Error if it is not a readable regular file up to 1 GiB.
 std::string read_manifest(const std::string& manifest);
 Manifest parse_manifest(const std::string& text);
+/// The text without superseded lines, which parses to the same files.
+std::string lines_that_count(const Manifest& manifest);
 
 } // namespace nunatak::io

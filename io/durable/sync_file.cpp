@@ -10,8 +10,8 @@ namespace nunatak::io {
 
 SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options,
                    bool makes_sums, const OpenFormat& open, const Topology& machine,
-                   DiskCaller call_disk, Statistics& total, Watchdog& watchdog)
-    : File(comm, std::move(path), std::move(schema), options, makes_sums, total, watchdog),
+                   DiskCaller call_disk, Statistics& total)
+    : File(comm, std::move(path), std::move(schema), options, makes_sums, total),
       m_written(this->path() + ".tmp"), m_machine(machine), m_call_disk(std::move(call_disk)) {
   together(Phase::open, [&] {
     if (rank() == 0) take_name();
@@ -168,7 +168,13 @@ void SyncFile::close_and_commit(std::int64_t step) {
     release_reserved();
     if (!m_format->files().empty()) commit(step, false);
   }
-  m_lock.reset();
+  unlock();
+}
+
+SyncFile::~SyncFile() { unlock(); }
+
+void SyncFile::unlock() {
+  if (m_lock) watched(Phase::close, [&] { m_lock.reset(); });
 }
 
 /// The files of this rank: its own, and on rank 0 the shared ones.

@@ -31,8 +31,9 @@ public:
   /// Collective. Creates path.tmp with `open` and writes its header. `machine` (physical nodes)
   /// must outlive the file.
   SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-           const OpenFormat& open, const Topology& machine, DiskCaller call_disk, Statistics& total,
-           Watchdog& watchdog);
+           const OpenFormat& open, const Topology& machine, DiskCaller call_disk,
+           Statistics& total);
+  ~SyncFile() override;
 
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
 
@@ -46,6 +47,7 @@ private:
   Work work() const override { return m_format ? m_format->work() : Work{}; }
 
   void take_name();
+  void unlock();
   void go_on_in_place();
   std::string why_anew_of_manifest() const;
   void keep_records();

@@ -3,8 +3,9 @@
 #include "io/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/topology.hpp"
 #include "io/read/source.hpp"
+#include "io/topology.hpp"
+#include "io/watchdog.hpp"
 
 #include <algorithm>
 #include <cinttypes>
@@ -118,7 +119,8 @@ std::uint64_t sum_of_box(ReadSource& source, const Summed& variable, std::size_t
 
 /// Variables are cut into pieces of at most 16 MiB, dealt round-robin to the readers.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records) {
-  constexpr std::size_t piece_bytes = 16 << 20;
+  constexpr std::size_t piece_bytes = 16 << 20, pieces_between = 64;
+  const Watchdog::Scope scope(path, "checksum");
   const int rank = rank_in(comm);
   std::unique_ptr<ReadSource> source;
   const auto open = [&]() -> ReadSource& {
@@ -135,18 +137,23 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
   std::vector<std::uint64_t> sums; // all records of the first variable, then of the next
   std::size_t n = 0;               // pieces so far
   Buffer buffer;
-  agree(comm, [&] {
-    for (const Summed& variable : variables) {
-      const Box whole{std::vector<std::size_t>(variable.shape.size(), 0), variable.shape};
-      for (std::size_t record = 0; record < variable.sums; ++record) {
-        sums.push_back(0);
-        for (const Box& box : cut(whole, piece_bytes / bytes_of(variable.type))) {
-          if (readers[n++ % readers.size()] == rank)
-            sums.back() += sum_of_box(open(), variable, record, box, buffer);
-        }
-      }
+  KeptError error;
+  const auto add_piece = [&](const Summed& variable, std::size_t record, const Box& box) {
+    if (readers[n % readers.size()] == rank && !error.is_set())
+      error.keep([&] { sums.back() += sum_of_box(open(), variable, record, box, buffer); });
+    if (++n % (pieces_between * readers.size()) != 0) return;
+    MPI_Barrier(comm);
+    Watchdog::of_process().advance(); // of ranks that do not read, too
+  };
+  for (const Summed& variable : variables) {
+    const Box whole{std::vector<std::size_t>(variable.shape.size(), 0), variable.shape};
+    for (std::size_t record = 0; record < variable.sums; ++record) {
+      sums.push_back(0);
+      for (const Box& box : cut(whole, piece_bytes / bytes_of(variable.type)))
+        add_piece(variable, record, box);
     }
-  });
+  }
+  agree(comm, [&] { error.rethrow(); });
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
                 comm);
   FoundSums found{{}, fingerprint(contents)};

@@ -3,6 +3,7 @@
 #include "io/agree.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/layouts/split_files.hpp"
+#include "io/watchdog.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -93,6 +94,7 @@ Manifest parsed(MPI_Comm comm, const std::string& manifest) {
 } // namespace
 
 Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name) {
+  const Watchdog::Scope scope(manifest, "verify");
   on_rank_0(comm, [&] {
     if (!std::filesystem::exists(manifest))
       throw Error("file '" + manifest + "': no such manifest, with which files are compared");
@@ -125,6 +127,7 @@ std::vector<std::string> verify_manifest(const std::string& manifest) {
 
 void require_intact(MPI_Comm comm, const std::string& path) {
   std::string real;
+  const Watchdog::Scope scope(path, "verify");
   on_rank_0(comm, [&] {
     std::error_code none;
     real = std::filesystem::canonical(path, none).string(); // of links: the target

@@ -16,7 +16,8 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::uint64_t longest_name = 256; ///< NC_MAX_NAME: the size of NetCDF-C's buffers
+constexpr std::uint64_t longest_name = 256;     ///< NC_MAX_NAME: the size of NetCDF-C's buffers
+constexpr std::uint64_t most_dimensions = 1024; ///< of a variable: NC_MAX_VAR_DIMS
 
 /// Limit of a file size: sums of a few such numbers do not overflow.
 constexpr std::uint64_t largest_file = std::uint64_t{1} << 60;
@@ -74,8 +75,8 @@ public:
 
   void skip_name() {
     const std::uint64_t length = count("characters of a name", 1);
-    if (length > longest_name) {
-      fail("header: expected names of at most " + std::to_string(longest_name) +
+    if (length == 0 || length > longest_name) {
+      fail("header: expected names of 1 to " + std::to_string(longest_name) +
            " characters, found " + std::to_string(length));
     }
     skip(length);
@@ -141,11 +142,18 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
     in.skip_name();
     dimensions.push_back(in.integer(in.count_bytes)); // 0: the record dimension
   }
+  if (std::count(dimensions.begin(), dimensions.end(), 0) > 1)
+    in.fail("header: expected at most one record dimension, found more");
   in.skip_attributes();
   in.integer(4);
   for (std::uint64_t n = in.count("variables", 5 * count_bytes); n > 0; --n) {
     in.skip_name();
-    std::vector<std::uint64_t> shape(in.count("dimensions of a variable", count_bytes));
+    const std::uint64_t rank = in.count("dimensions of a variable", count_bytes);
+    if (rank > most_dimensions) {
+      in.fail("header: expected at most " + std::to_string(most_dimensions) +
+              " dimensions of a variable, found " + std::to_string(rank));
+    }
+    std::vector<std::uint64_t> shape(static_cast<std::size_t>(rank));
     for (auto& length : shape) {
       const std::uint64_t id = in.integer(in.count_bytes);
       if (id >= dimensions.size()) {
@@ -154,6 +162,8 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
       }
       length = dimensions[static_cast<std::size_t>(id)];
     }
+    if (!shape.empty() && std::count(shape.begin() + 1, shape.end(), 0) > 0)
+      in.fail("header: expected the record dimension as the first of a variable, found it later");
     in.skip_attributes();
     std::uint64_t size = in.type_size();
     in.integer(in.count_bytes); // vsize: redundant, and wrong by design if it does not fit

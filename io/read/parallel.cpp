@@ -9,6 +9,7 @@
 #include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"
+#include "io/watchdog.hpp"
 
 #include <netcdf.h>
 #include <netcdf_par.h>
@@ -88,6 +89,7 @@ public:
       values += size;
       m_statistics.bytes += static_cast<std::int64_t>(size);
       m_statistics.operations += 1;
+      Watchdog::of_process().advance();
     }
     m_statistics.read_seconds += MPI_Wtime() - begin;
     if (!error.empty()) throw Error(error);

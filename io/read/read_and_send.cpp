@@ -17,6 +17,7 @@
 #include "io/layouts/exchange.hpp"
 #include "io/read/source.hpp"
 #include "io/topology.hpp"
+#include "io/watchdog.hpp"
 
 #include <netcdf.h>
 
@@ -66,8 +67,10 @@ public:
     } else {
       const std::size_t n_readers = m_readers.size(),
                         rounds = (request.slabs.size() + n_readers - 1) / n_readers;
-      for (std::size_t round = 0; round < rounds; ++round)
+      for (std::size_t round = 0; round < rounds; ++round) {
         read_round(request, round, values, error);
+        Watchdog::of_process().advance();
+      }
     }
     m_statistics.scatter_seconds += MPI_Wtime() - begin - (m_statistics.read_seconds - read_before);
     error.rethrow();
@@ -105,6 +108,7 @@ private:
       const std::size_t size = slab.elements() * request.bytes;
       if (m_rank == 0) read_slab(request, slab, values, error);
       MPI_Bcast(values, static_cast<int>(size), MPI_BYTE, 0, m_comm);
+      Watchdog::of_process().advance();
       if (m_rank == 0)
         m_statistics.sent_bytes += static_cast<std::int64_t>(size * (request.boxes.size() - 1));
       values += size;

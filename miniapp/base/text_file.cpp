@@ -37,13 +37,14 @@ void write_text_file(const std::string& path, const std::string& text) {
   const bool exists = ::stat(path.c_str(), &status) == 0;
   const bool through_temporary = !exists || S_ISREG(status.st_mode);
   const std::string written = through_temporary ? path + ".tmp" : path;
-  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC;
+  int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_TRUNC | O_NONBLOCK;
   if (through_temporary) { // a new file: it replaces links of that name instead of following them
     ::unlink(written.c_str());
     flags |= O_EXCL | O_NOFOLLOW;
   }
   const int fd = ::open(written.c_str(), flags, 0666);
-  if (fd < 0) fail(path, errno);
+  if (fd < 0) fail(path, errno); // ENXIO: a pipe that no process reads
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   const int error = write_all(fd, text);
   if (error != 0 && through_temporary) ::unlink(written.c_str());
   if (error != 0) fail(path, error);

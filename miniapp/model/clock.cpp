@@ -1,21 +1,20 @@
 #include "miniapp/model/clock.hpp"
 
+#include "io/watchdog.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <iostream>
 
 namespace nunatak {
 
 namespace {
 
-// By urgency: a batch system sends SIGTERM last.
-enum Reason { none, wall, usr1, term };
+enum Reason { none, wall, usr1, term }; // by urgency
 
-volatile std::sig_atomic_t signalled = none;
-
-void remember(int signal) {
-  if (signal == SIGTERM || signalled == none) signalled = signal == SIGTERM ? term : usr1;
+Reason reason_of(io::Request request) {
+  if (request == io::Request::none) return none;
+  return request == io::Request::usr1 ? usr1 : term;
 }
 
 const auto program_begin = std::chrono::steady_clock::now(); // initialised before main()
@@ -26,22 +25,16 @@ double seconds() {
 
 } // namespace
 
-void remember_signals() {
-  struct sigaction action {};
-  action.sa_handler = remember;
-  action.sa_flags = SA_RESTART; // a write that a signal interrupts continues
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGUSR1, &action, nullptr);
-}
-
 EarlyEnd::EarlyEnd(int rank, double limit)
     : m_rank(rank), m_limit(limit), m_step_begin(seconds()) {}
 
-double EarlyEnd::wish(double longest_output) {
+double EarlyEnd::wish(double longest_output, io::Request of_servers) {
+  io::Watchdog::of_process().advance();
   const double now = seconds();
   m_longest_step = std::max(m_longest_step, now - m_step_begin);
   m_step_begin = now;
-  if (signalled != none) return static_cast<double>(signalled);
+  const Reason signal = reason_of(std::max(io::asked_to_end(), of_servers));
+  if (signal != none) return static_cast<double>(signal);
   if (m_rank != 0 || m_limit == 0.0) return none;
   return m_limit - now < 2.0 * m_longest_step + longest_output + 0.01 * m_limit ? wall : none;
 }

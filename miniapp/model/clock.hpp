@@ -1,16 +1,17 @@
 // Model time, the length of the next step, and early ends: at -run_wall or on a signal of the batch
 // system the step is completed, the state written, and the program exits with a status of its own.
 //
-//   remember_signals();                       // from now on they do not kill the program
+//   io::remember_signals();                   // from now on they do not kill the program
 //   EarlyEnd early(rank, options.run_wall);
 //   while (!clock.finished() && !early) {
 //     ...
-//     early.agree(largest over ranks of early.wish(seconds of the longest output));
+//     early.agree(largest over ranks of early.wish(seconds of the longest output, servers));
 //   }
 //
 // No communication: the maximum of the wishes is part of a reduction of summary.hpp.
 #pragma once
 
+#include "io/signals.hpp"
 #include "kernels/grid/constants.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/model/options.hpp"
@@ -88,18 +89,16 @@ private:
 /// Exit status of a run that ended early and left a state to continue from.
 constexpr int ended_early = 85;
 
-/// From now on SIGTERM and SIGUSR1 are recorded for EarlyEnd::wish and do not end the program.
-void remember_signals();
-
 class EarlyEnd {
 public:
   /// `limit`: seconds since program start, 0 for none. Step times are measured from here on.
   EarlyEnd(int rank, double limit);
 
   /// This rank's request at the end of a step: larger if more urgent, 0 for none. Signals count on
-  /// any rank. Rank 0 requests the end if the time left is less than two of the longest steps (one
-  /// more, and the final diagnosis), `longest_output` (s) and a hundredth of the limit.
-  double wish(double longest_output);
+  /// any rank, and those of output servers (`of_servers`, on rank 0). Rank 0 requests the end if
+  /// the time left is less than two of the longest steps (one more, and the final diagnosis),
+  /// `longest_output` (s) and a hundredth of the limit.
+  double wish(double longest_output, io::Request of_servers);
   /// Takes the largest wish of all ranks.
   void agree(double wish) { m_reason = static_cast<int>(wish); }
 

@@ -1,6 +1,7 @@
 #include "miniapp/model/old_series.hpp"
 
 #include "io/agree.hpp"
+#include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ std::string in_years(double days) {
 
 bool OldSeries::exists(const std::string& path, MPI_Comm comm) {
   int found = 0;
+  const io::Watchdog::Scope scope(path, "look");
   io::on_rank_0(comm, [&] {
     found = std::filesystem::exists(path) || std::filesystem::exists(path + ".0000") ? 1 : 0;
     if (found == 0 && std::filesystem::exists(path + ".tmp"))

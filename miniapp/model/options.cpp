@@ -3,6 +3,7 @@
 #include "io/agree.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/registry.hpp"
+#include "io/watchdog.hpp"
 #include "kernels/distance/distance.hpp"
 #include "kernels/ice/levels.hpp"
 #include "miniapp/base/error.hpp"
@@ -268,6 +269,8 @@ bool read_options(Session& session, OptionTable& table, Options& options) {
     return false;
   }
   check(options);
+  io::Watchdog::of_process().set(session.comm(), options.io.patience.count);
+  const io::Watchdog::Scope scope(options.output, "look");
   io::on_rank_0(session.comm(), [&] { check_files(options, session.options_files()); });
   return true;
 }

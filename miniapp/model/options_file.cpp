@@ -1,6 +1,8 @@
 #include "miniapp/model/options_file.hpp"
 
 #include "io/agree.hpp"
+#include "io/durable/manifest.hpp"
+#include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/units.hpp"
 
@@ -164,6 +166,10 @@ std::vector<FileOption> read_here(const std::string& path) {
   const bool yaml = ends_with(path, ".yaml") || ends_with(path, ".yml");
   std::vector<FileOption> options = yaml ? YamlOptions(path, text).read() : read_petsc_format(path);
   if (options.empty()) throw Error(what + "expected options, found none");
+  for (const FileOption& o : options) {
+    if (!io::is_utf8(o.name + o.value))
+      throw Error(what + "expected text in UTF-8, found other bytes");
+  }
   return options;
 }
 
@@ -171,6 +177,7 @@ std::vector<FileOption> read_here(const std::string& path) {
 
 std::vector<FileOption> read_options_file(MPI_Comm comm, const std::string& path) {
   std::string all;
+  const io::Watchdog::Scope scope(path, "read");
   io::on_rank_0(comm, [&] {
     nlohmann::json json = nlohmann::json::array();
     for (const FileOption& o : read_here(path))

@@ -5,6 +5,7 @@
 #include "io/formats/classic.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/registry.hpp"
+#include "io/watchdog.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
@@ -62,12 +63,13 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
       m_coordinates(m_grid, m_ranks.patch()), m_start(model.start_time()),
       m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)),
       m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
-  io::on_rank_0(m_ranks.comm(), [&] {
-    require_writable("-o", options.output);
-    require_writable("-snapshot_file", options.snapshot_file);
-    require_writable("-spatial_file", options.spatial_file);
-    require_writable("-timeseries_file", options.timeseries_file);
-  });
+  for (const auto& [option, path] : {std::pair{"-o", options.output},
+                                     {"-snapshot_file", options.snapshot_file},
+                                     {"-spatial_file", options.spatial_file},
+                                     {"-timeseries_file", options.timeseries_file}}) {
+    const io::Watchdog::Scope scope(path, "look");
+    io::on_rank_0(m_ranks.comm(), [&, o = option, p = path] { require_writable(o, p); });
+  }
   for (const std::string& name : m_spatial_vars) {
     try {
       variable_info(name);

@@ -47,6 +47,8 @@ public:
   /// snapshot. Returns the file to continue from, or "". Collective. Throws as write_due().
   std::string finish(const Clock& clock, const Fields& fields);
 
+  /// The signal that output servers have received, on rank 0.
+  io::Request request() const { return m_writer->request(); }
   /// Seconds of the longest write of a state so far.
   double longest_write() const { return m_longest_write; }
 

@@ -1,6 +1,7 @@
 #include "miniapp/model/report.hpp"
 
 #include "io/agree.hpp"
+#include "io/watchdog.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
@@ -74,6 +75,7 @@ void Report::finish(const Timers& timers, const Log& log) {
   line("other", other);
   line("total", wall);
 
+  const io::Watchdog::Scope scope(m_path, "report");
   io::on_rank_0(m_comm, [&] {
     if (!m_path.empty()) write_text_file(m_path, m_json.dump(2) + "\n");
   });

@@ -1,7 +1,7 @@
 #include "miniapp/model/session.hpp"
 
 #include "io/agree.hpp"
-#include "io/durable/manifest.hpp"
+#include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/world_comm.hpp"
 #include "miniapp/model/options_file.hpp"
@@ -97,8 +97,10 @@ Session::Session(int argc, char** argv)
   char** petsc_argv = m_words.data();
   PETSC_COMM_WORLD = m_comm;
   PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // see petsc_error.hpp
-  if (PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr) != 0)
-    MPI_Abort(m_comm, exit_error);
+  const int failed = io::watched(".petscrc", "start of PETSc", [&] {
+    return static_cast<int>(PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr));
+  });
+  if (failed != 0) MPI_Abort(m_comm, exit_error);
   std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are still written
 }
 
@@ -163,7 +165,7 @@ void check_petsc_options(const std::vector<std::string>& prefixes, const std::st
 void check_solver_options() { check_petsc_options({"ssa_"}, "the solver of the stress balance"); }
 
 Session::~Session() {
-  PetscFinalize();
+  io::watched("-log_view", "finish", [] { PetscFinalize(); });
   PetscPopErrorHandler();
 }
 

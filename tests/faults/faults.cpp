@@ -3,12 +3,13 @@
 //
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
-// call: open, write (pwrite and writev, too), fsync, close, rename, fallocate, ftruncate on files
-// below `folder`, or new (memory of at least 4 KiB, asked for by C++ once MPI is there: hwloc's
-// libraries, too, ask for some while Open MPI 5 begins). action: a number of errno; short (half of
-// a write); kill; full (this call and all of its kind that follow fail, as on a full disk). rank
-// -1: all ranks, each by its own count. When it strikes, the empty `file` appears. Other calls
-// pass. loop.py counts k up until a run never gets that far.
+// call: open, read (and pread), write (pwrite and writev, too), fsync, close, rename, unlink,
+// fallocate, ftruncate on files below `folder`, or new (memory of at least 4 KiB, asked for by C++
+// once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins). action: a
+// number of errno; short (half of a write); kill; hang (it does not return); full (this call and
+// all of its kind that follow fail, as on a full disk). rank -1: all ranks, each by its own count.
+// When it strikes, the empty `file` appears. Other calls pass. loop.py counts k up until a run
+// never gets that far.
 //
 // call "every": none fails, and at its end each rank writes into `file`.<rank> how many calls of
 // each kind it made.
@@ -41,8 +42,8 @@ int rank_of_process() {
   return 0;
 }
 
-constexpr const char* calls[] = {"open",   "write",     "fsync",     "close",
-                                 "rename", "fallocate", "ftruncate", "new"};
+constexpr const char* calls[] = {"open",   "read",   "write",     "fsync",     "close",
+                                 "rename", "unlink", "fallocate", "ftruncate", "new"};
 
 struct Fault {
   bool is_on = false, counts = false;
@@ -102,6 +103,7 @@ struct Fault {
     const int fd = real<int(const char*, int, ...)>("open")(file, O_WRONLY | O_CREAT, 0666);
     real<int(int)>("close")(fd);
     if (does("kill")) std::raise(SIGKILL);
+    while (does("hang")) pause();
     errno = does("full") ? ENOSPC : std::atoi(action);
     return true;
   }
@@ -147,6 +149,19 @@ int open64(const char* path, int flags, ...) {
   const mode_t mode = mode_of(flags, arguments);
   va_end(arguments);
   return open_any("open64", path, flags, mode);
+}
+ssize_t read(int fd, void* data, size_t size) {
+  if (fault().is("read") && fault().is_below(fd) && fault().strikes("read")) return -1;
+  return real<ssize_t(int, void*, size_t)>("read")(fd, data, size);
+}
+ssize_t pread(int fd, void* data, size_t size, off_t at) {
+  if (fault().is("read") && fault().is_below(fd) && fault().strikes("read")) return -1;
+  return real<ssize_t(int, void*, size_t, off_t)>("pread")(fd, data, size, at);
+}
+ssize_t pread64(int fd, void* data, size_t size, off64_t at) { return pread(fd, data, size, at); }
+int unlink(const char* path) {
+  return fail_or("unlink", fault().is_on && fault().is_below(path),
+                 [&] { return real<int(const char*)>("unlink")(path); });
 }
 ssize_t write(int fd, const void* data, size_t size) {
   return write_some(fd, size, [&](size_t n) {

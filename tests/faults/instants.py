@@ -7,7 +7,7 @@ and goes on from what is left.
 Three runs that are not killed come first. The disk is one of --rate bytes per second (slow_disk.cpp), which makes most of their time,
 however busy the machine is; the instants lie within the shortest of them. Every other run must end within 30 s, with a status that is
 not 0; nunatak-verify must find each file as the manifest says; each snapshot must have the bits of the first run's, each series those
-of its first records. Then a run goes on, on a disk that is not slow, from the latest snapshot (--go-on: of every trial, or of the last
+of its first records, and no snapshot may be newer than a series. Then a run goes on, on a disk that is not slow, from the latest snapshot (--go-on: of every trial, or of the last
 one that left some), and its files must be those of the first run, bit for bit.
 """
 import argparse
@@ -115,6 +115,18 @@ def differences(folder, whole, complete):
         yield from (f"{path.name} is missing" for path in whole.glob("*.nc") if not (folder / path.name).exists())
 
 
+def newer(folder):
+    """A snapshot is never newer than what the series have committed: else the run could not go on from it."""
+    snapshot = max(folder.glob("s_*.nc"), default=None)
+    for name in ("series.nc", "maps.nc") if snapshot else ():
+        if not (folder / name).exists():
+            yield f"{snapshot.name} is there, and {name} is not"
+            continue
+        with netCDF4.Dataset(snapshot) as state, netCDF4.Dataset(folder / name) as series:
+            if series["time"][-1] < state["time"][0] - 1e-6:
+                yield f"{snapshot.name} is newer than {name}"
+
+
 def verify(options, folder):
     done = subprocess.run([pathlib.Path(options.nunatak).with_name("nunatak-verify"), folder], capture_output=True, text=True, timeout=60)
     return [] if done.returncode == 0 else ["nunatak-verify: " + done.stdout + done.stderr]
@@ -154,7 +166,7 @@ def trial(options, folder, whole, who, instant):
         wrong.append("status 0")
     if any(folder.glob("*.nc")):
         wrong += verify(options, folder)
-    return wrong + list(differences(folder, whole, False))
+    return wrong + list(differences(folder, whole, False)) + list(newer(folder))
 
 
 def go_on(options, folder, whole):

@@ -50,7 +50,7 @@ FAULTS = [("open", errno.EIO), ("write", errno.EIO), ("write", errno.ENOSPC), ("
           ("close", errno.EIO), ("rename", errno.EIO), ("fallocate", errno.ENOSPC), ("ftruncate", errno.EIO), ("new", errno.ENOMEM)]
 EVERYBODY = -1  # all ranks
 FULL = [("write", "full")]  # from then on all writes fail, of all ranks
-KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "fallocate", "ftruncate")]
+KILLS = [(call, "kill") for call in ("open", "write", "fsync", "close", "rename", "unlink", "fallocate", "ftruncate")]
 PATIENCE, LONGEST = 3, 30  # seconds: of a call, of a run
 KEPT = 2  # records of a series that is continued
 USUAL = 0.5  # of a run without a fault: on two idle cores 0.36 to 0.41, of pnetcdf 0.37 to 0.6 (9 runs of each of six methods)

@@ -3,12 +3,14 @@
 // before, of any process.
 //
 //   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file> [<seconds>
-//   [<bytes>]]" program
+//   [<bytes> [<seconds of a write>]]]" program
 //
 // `file` is shared memory: the time at which the disk will be free. It must not be there before, or
 // be that of the run. `folder` may be the beginning of a name. `seconds`: the first write of so
 // many bytes or more (default 64 KiB: values, not a header) takes that much longer, so that what is
-// to fill meanwhile fills, however busy the machine is.
+// to fill meanwhile fills, however busy the machine is. `seconds of a write`: each takes at least
+// as long.
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdint>
@@ -40,7 +42,7 @@ struct Shared {
 };
 
 struct Disk {
-  double rate = 0.0, first = 0.0;
+  double rate = 0.0, first = 0.0, least_time = 0.0;
   long least = 65536;
   char folder[PATH_MAX] = "";
   Shared* shared = nullptr;
@@ -48,8 +50,8 @@ struct Disk {
   Disk() {
     const char* const text = std::getenv("NUNATAK_DISK");
     char file[PATH_MAX] = "";
-    if (text == nullptr ||
-        std::sscanf(text, "%lf %4095s %4095s %lf %ld", &rate, folder, file, &first, &least) < 3)
+    if (text == nullptr || std::sscanf(text, "%lf %4095s %4095s %lf %ld %lf", &rate, folder, file,
+                                       &first, &least, &least_time) < 3)
       return;
     const int fd = real<int(const char*, int, ...)>("open")(file, O_RDWR | O_CREAT, 0666);
     if (fd < 0 || ftruncate(fd, sizeof *shared) != 0) std::abort();
@@ -66,8 +68,8 @@ struct Disk {
   /// Wait for so many bytes.
   void write(ssize_t bytes) const {
     const bool held = bytes >= least && !shared->was_held.exchange(true);
-    const auto needed =
-        static_cast<std::int64_t>(1e9 * (static_cast<double>(bytes) / rate + (held ? first : 0.0)));
+    const double time = std::max(static_cast<double>(bytes) / rate, least_time);
+    const auto needed = static_cast<std::int64_t>(1e9 * (time + (held ? first : 0.0)));
     std::int64_t begin = shared->free_at.load(), end = 0;
     do {
       end = (begin > now() ? begin : now()) + needed;

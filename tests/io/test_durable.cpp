@@ -12,6 +12,8 @@
 
 #include <fstream>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace nunatak;
 using Catch::Matchers::ContainsSubstring;
@@ -228,5 +230,63 @@ TEST_CASE("a FIFO or a device in place of the lock or the manifest is an error, 
   scratch.on_rank_0([&] {
     CHECK_THAT(complaints_of(scratch / "folder/manifest.jsonl"), ContainsSubstring("regular file"));
     CHECK_FALSE(message([&] { io::read_manifest("/dev/zero"); }) == "no error");
+  });
+}
+
+TEST_CASE("a chain of 300 runs leaves a manifest about as large as one run") {
+  const Scratch scratch;
+  scratch.on_rank_0([&] {
+    constexpr std::size_t runs = 300;
+    const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
+    const auto writer = writer_of("direct", MPI_COMM_SELF);
+    for (std::size_t t = 0; t < runs; ++t) {
+      const auto file =
+          writer->open(path, with_history("chain"),
+                       {io::FileKind::append, 1, static_cast<std::int64_t>(t), t > 0});
+      REQUIRE(file->is_continued() == (t > 0));
+      put_record(*file, t, MPI_COMM_SELF);
+      file->close();
+      write_alone(scratch / "state.nc", 1, "direct");
+    }
+    CHECK(std::filesystem::file_size(manifest) < (1 << 17)); // 390 kB of lines were appended
+    CHECK(lines_of(manifest).size() < runs);
+    CHECK(complaints_of(manifest).empty());
+    const io::Manifest parsed = io::parse_manifest(io::read_manifest(manifest));
+    CHECK(parsed.files.at("ts.nc").back().sums->at("thk").size() == runs);
+    const io::Manifest again = io::parse_manifest(io::lines_that_count(parsed));
+    CHECK(io::lines_that_count(again) == io::lines_that_count(parsed));
+  });
+}
+
+TEST_CASE("no line is lost when several runs append to a manifest that is compacted") {
+  const Scratch scratch;
+  scratch.on_rank_0([&] {
+    const std::string manifest = scratch / "manifest.jsonl";
+    constexpr int runs = 3;
+    constexpr std::uint64_t lines = 800;
+    std::vector<pid_t> processes;
+    for (int run = 0; run < runs; ++run) {
+      processes.push_back(fork());
+      if (processes.back() != 0) continue;
+      try {
+        for (std::uint64_t n = 0; n < lines; ++n) {
+          const std::string name = std::to_string(run) + "." + std::to_string(n % 4);
+          io::append_to_manifest(manifest, io::line_of({name, n, 0, 1}));
+        }
+      } catch (const io::Error&) {
+        _exit(1);
+      }
+      _exit(0);
+    }
+    for (const pid_t process : processes) {
+      int status = -1;
+      waitpid(process, &status, 0);
+      CHECK(status == 0);
+    }
+    const io::Manifest parsed = io::parse_manifest(io::read_manifest(manifest));
+    CHECK(parsed.bad_lines.empty());
+    REQUIRE(parsed.files.size() == 4 * runs);
+    for (const auto& [name, of_file] : parsed.files) CHECK(of_file.back().size >= lines - 4);
+    CHECK(std::filesystem::file_size(manifest) < (1 << 17)); // of 180 kB
   });
 }

@@ -66,6 +66,8 @@ def counted_tables():
 
 @functools.lru_cache
 def records_of(*words):
+    for unit, power in (("km", "e3"), ("us", "e-6"), ("ms", "e-3")):  # a program may be without UDUNITS
+        words = [re.sub(rf"(?<=\d){unit}$", power, word) for word in words]
     ranks = int(words[2]) if words[0] == "mpiexec" else None
     program, *arguments = words[3:] if ranks else words
     if not (FOLDER / program).exists():

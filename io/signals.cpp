@@ -1,0 +1,83 @@
+#include "io/signals.hpp"
+
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <unistd.h>
+
+namespace nunatak::io {
+
+namespace {
+
+// what a handler may use: lock-free numbers
+std::atomic<Request> request{Request::none};
+std::atomic<std::int64_t> requested_at{0}, first_term{0}; ///< ns of the steady clock
+std::atomic<bool> was_stopped{false};
+bool is_below_mpiexec = false; ///< of Open MPI
+
+std::int64_t now() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+void record(Request asked) {
+  if (asked <= request) return;
+  request = asked;
+  requested_at = now();
+}
+
+void on_term(int /*signal*/) {
+  constexpr std::int64_t apart = 2000000000; // mpiexec and a batch system may both send it at once
+  static const char text[] = "nunatak: a second SIGTERM ends the run at once\n";
+  if (first_term == 0) first_term = now();
+  record(Request::term);
+  if (now() - first_term < apart) return;
+  const ssize_t written = ::write(STDERR_FILENO, text, sizeof text - 1);
+  static_cast<void>(written);
+  _exit(128 + SIGTERM);
+}
+
+void on_usr1(int /*signal*/) { record(Request::usr1); }
+
+void on_stop(int /*signal*/) {
+  was_stopped = true;
+  std::raise(SIGSTOP);
+}
+
+void on_continue(int /*signal*/, siginfo_t* from, void* /*context*/) {
+  if (!was_stopped.exchange(false) && is_below_mpiexec && from->si_pid == getppid())
+    record(Request::term);
+}
+
+void handle(int signal, void (*handler)(int), void (*with_sender)(int, siginfo_t*, void*)) {
+  struct sigaction action {};
+  action.sa_flags = SA_RESTART; // a write that a signal interrupts continues
+  if (handler != nullptr) {
+    action.sa_handler = handler;
+  } else {
+    action.sa_sigaction = with_sender;
+    action.sa_flags |= SA_SIGINFO;
+  }
+  sigaction(signal, &action, nullptr);
+}
+
+} // namespace
+
+void remember_signals() {
+  is_below_mpiexec = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
+  handle(SIGTERM, on_term, nullptr);
+  handle(SIGUSR1, on_usr1, nullptr);
+  handle(SIGTSTP, on_stop, nullptr);
+  handle(SIGCONT, nullptr, on_continue);
+}
+
+Request asked_to_end() { return request; }
+
+std::chrono::steady_clock::time_point time_of_request() {
+  return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(requested_at));
+}
+
+} // namespace nunatak::io

@@ -1,0 +1,37 @@
+"""Memory of all ranks, servers too, is the same after 20 000 steps as after 2 000, for every transport."""
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
+from conftest import ranks_of  # noqa: E402
+
+BEGIN, END = 2000, 20000
+MOST = 400e3  # bytes that the allocator may take more; 0.9 kB a step would be 16 MB
+
+
+def resident(process):
+    """Private memory of each rank (bytes): that of MPI's shared segments is touched little by little."""
+    texts = (pathlib.Path(f"/proc/{pid}/status").read_text() for pid in ranks_of(process).values())
+    return [1024 * int(re.search(r"RssAnon:\s+(\d+) kB", text)[1]) for text in texts]
+
+
+@pytest.mark.parametrize("transport, ranks", [("sync", 2), ("async:1", 3), ("async:1+1", 4)])
+def test_memory_does_not_grow_with_the_steps(tmp_path, transport, ranks):
+    program = [os.environ["NUNATAK"], "-init", "dome", "-grid_Mx", "11", "-grid_My", "11", "-grid_Mz", "3", "-stress", "sia", "-energy", "off",
+               "-rheology", "isothermal", "-dt_max", "0.01", "-run_steps", str(END + 10), "-timeseries_file", "s.nc", "-io_transport", transport]
+    found = {}
+    with subprocess.Popen([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), *program], cwd=tmp_path, stdout=subprocess.PIPE,
+                          text=True) as process:
+        for line in process.stdout:
+            step = re.match(r"step +(\d+)", line)
+            if step and int(step[1]) in (BEGIN, END):
+                found[int(step[1])] = resident(process)
+        assert process.wait() == 0
+    more = [after - before for before, after in zip(found[BEGIN], found[END])]
+    assert max(more) < MOST, (more, found)

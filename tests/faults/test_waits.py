@@ -1,0 +1,162 @@
+"""Nothing waits without an end: calls on files that hang, files that are none, signals; and what is slow is not ended.
+
+Environment: as for tests/program, NUNATAK_FAULTS (faults.cpp) and NUNATAK_SLOW_DISK (slow_disk.cpp).
+"""
+import fcntl
+import os
+import pathlib
+import shlex
+import signal
+import struct
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
+from conftest import nunatak, ranks_of, run_program  # noqa: E402, F401
+
+MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.5")
+LONGEST = 60  # s, of a run that is ended; on idle cores most take 5
+
+
+def one_error(run, *words):
+    assert run.status != 0, run.text
+    errors = [line for line in run.err.splitlines() if "error:" in line]
+    assert len(errors) == 1 and all(word in errors[0] for word in words), run.text
+
+
+def hanging(folder, call, k, rank=0):
+    return {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"], "NUNATAK_FAULT": f"{rank} {call} {k} hang {folder} {folder}.struck"}
+
+
+@pytest.mark.parametrize("method", ["each", "serial", "parallel", "direct"])
+def test_an_input_that_hangs_is_named(nunatak, tmp_path, method):
+    source = tmp_path / "in"
+    source.mkdir()
+    nunatak(*MARINE, "-o", source / "x.nc", status=0)
+    options = ("-i", source / "x.nc", "-i_verify", "no", "-io_read", method, "-run_steps", "1", "-o", "end.nc", "-io_patience", "2")
+    for k in (1, 6):
+        one_error(nunatak(*options, ranks=2, environment=hanging(source, "read", k), timeout=LONGEST), "in/x.nc'", "-io_patience")
+        assert pathlib.Path(f"{source}.struck").exists()
+
+
+@pytest.mark.parametrize("call", ["open", "unlink", "fsync", "rename"])
+def test_no_call_of_the_output_is_unwatched(nunatak, tmp_path, call):
+    """The name is taken, the manifest read and written, the lock removed, the report written."""
+    struck = pathlib.Path(f"{tmp_path}/out.struck")
+    for k in range(1, 40, 3):
+        folder = tmp_path / f"out{k}"
+        folder.mkdir()
+        struck.unlink(missing_ok=True)
+        environment = {**hanging(folder, call, k), "NUNATAK_FAULT": f"0 {call} {k} hang {folder} {struck}"}
+        run = nunatak(*MARINE, "-run_steps", "1", "-io_patience", "1", "-o", "end.nc", "-timeseries_file", "s.nc", "-report", "r.json",
+                      ranks=2, cwd=folder, environment=environment, timeout=LONGEST)
+        if not struck.exists():
+            assert run.status == 0 and k > 1, run.text
+            return
+        one_error(run, "-io_patience")
+
+
+def test_what_is_no_regular_file_is_refused_by_name(nunatak, tmp_path):
+    for name in ("end.nc.lock", "manifest.jsonl", "in.nc", "o.yaml", "r.json"):
+        (tmp_path / name).unlink(missing_ok=True)
+        os.mkfifo(tmp_path / name)
+        options = {"in.nc": ("-i", "in.nc"), "o.yaml": (*MARINE, "-options_file", "o.yaml"),
+                   "r.json": (*MARINE, "-report", "r.json")}.get(name, MARINE)
+        run = nunatak(*options, "-o", "end.nc", ranks=2, timeout=LONGEST)
+        one_error(run, name)
+        (tmp_path / name).unlink()
+    (tmp_path / "manifest.jsonl").symlink_to("/dev/zero")
+    one_error(nunatak(*MARINE, "-o", "end.nc", timeout=LONGEST), "manifest.jsonl")
+    for name in ("end.nc.tmp", "r.json.tmp"):  # what lies there is replaced
+        (tmp_path / "manifest.jsonl").unlink(missing_ok=True)
+        os.mkfifo(tmp_path / name)
+        nunatak(*MARINE, "-o", "end.nc", "-report", "r.json", status=0)
+
+
+def test_a_manifest_that_another_process_locks_ends_the_run(nunatak, tmp_path):
+    (tmp_path / "manifest.jsonl").write_text("")
+    with open(tmp_path / "manifest.jsonl", "r+") as manifest:
+        fcntl.fcntl(manifest, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK
+        one_error(nunatak(*MARINE, "-o", "end.nc", "-io_patience", "2", ranks=2, timeout=LONGEST), "end.nc'", "-io_patience")
+
+
+@pytest.mark.parametrize("options, ranks", [((), 2), (("-io_format", "serial"), 2), (("-io_format", "pnetcdf"), 2),
+                                            (("-io_transport", "async:1"), 3)])
+def test_a_slow_disk_is_not_one_that_hangs(nunatak, tmp_path, options, ranks):
+    """Each write takes 0.2 s, and a phase of the output several times the patience."""
+    environment = {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"], "NUNATAK_DISK": f"1e9 {tmp_path}/ {tmp_path}.disk 0 65536 0.2"}
+    begin = time.time()
+    nunatak(*MARINE, "-grid_dx", "48km", "-o", "end.nc", "-io_patience", "1", *options, ranks=ranks, environment=environment,
+            timeout=300, status=0)
+    assert time.time() - begin > 4
+    run_program("nunatak-verify", cwd=tmp_path, status=0)
+
+
+def start(folder, *options, ranks, environment=None):
+    return subprocess.Popen([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), os.environ["NUNATAK"], *MARINE, *options], cwd=folder,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+
+
+def wait_for_a_step(process):
+    for line in process.stdout:
+        if line.startswith("step"):
+            return
+    assert False, process.communicate()
+
+
+def test_a_snapshot_waits_for_the_series(tmp_path):
+    """The server of the series (rank 2) hangs when it commits the first record: no snapshot is there that the series lack."""
+    process = start(tmp_path, "-run_years", "3", "-timeseries_file", "series.nc", "-io_commit_every", "1", "-snapshot_file", "s.nc",
+                    "-snapshot_every", "1", "-io_transport", "async:1+1", "-io_patience", "3", ranks=4,
+                    environment=hanging(tmp_path, "fsync", 1, rank=2))
+    err = process.communicate(timeout=LONGEST)[1]
+    assert process.returncode != 0 and "series.nc': output server (rank 2)" in err, err
+    assert not list(tmp_path.glob("s_*.nc"))
+
+
+def test_a_second_sigterm_ends_a_run_that_hangs(tmp_path):
+    struck = tmp_path.with_name(tmp_path.name + ".struck")
+    process = start(tmp_path, "-run_steps", "1", "-o", "end.nc", ranks=2, environment=hanging(tmp_path, "fsync", 1))
+    while not struck.exists():
+        time.sleep(0.05)
+    rank = ranks_of(process)[0]
+    os.kill(rank, signal.SIGTERM)
+    time.sleep(3)
+    assert process.poll() is None
+    os.kill(rank, signal.SIGTERM)
+    assert "a second SIGTERM ends the run" in process.communicate(timeout=LONGEST)[1]
+    assert process.returncode != 0
+
+
+def test_a_signal_ends_a_run_in_which_nothing_advances(tmp_path):
+    process = start(tmp_path, "-run_years", "100000", "-io_patience", "2", "-o", "end.nc", ranks=2)
+    wait_for_a_step(process)
+    ranks = ranks_of(process)
+    os.kill(ranks[1], signal.SIGSTOP)
+    os.kill(ranks[0], signal.SIGTERM)
+    err = process.communicate(timeout=LONGEST)[1]
+    assert process.returncode != 0 and "rank 0 was asked to end by a signal" in err, err
+
+
+@pytest.mark.parametrize("which", ["server", "mpiexec"])
+@pytest.mark.parametrize("transport", ["async:1", "async:1+1"])
+def test_a_signal_to_any_process_saves_the_state(tmp_path, which, transport):
+    """mpiexec itself waits before it sends SIGTERM (odls_base_sigkill_timeout), and the state is saved before."""
+    process = start(tmp_path, "-run_years", "100000", "-timeseries_file", "s.nc", "-io_transport", transport, "-o", "end.nc", ranks=4,
+                    environment={"OMPI_MCA_odls_base_sigkill_timeout": "30"})
+    wait_for_a_step(process)
+    begin = time.time()
+    os.kill(process.pid if which == "mpiexec" else ranks_of(process)[3], signal.SIGTERM)
+    while not (tmp_path / "end.nc").exists() and time.time() < begin + 28:
+        time.sleep(0.05)
+    assert (tmp_path / "end.nc").exists() and time.time() < begin + 28
+    if which == "mpiexec":
+        process.kill()
+        process.communicate()
+        return
+    out, err = process.communicate(timeout=LONGEST)
+    assert process.returncode == 85 and "(SIGTERM): -i end.nc continues" in err, err
+    run_program("nunatak-verify", cwd=tmp_path, status=0)

@@ -1,0 +1,42 @@
+// Any bytes as an options file: options, or an Error that names the file. The first byte chooses
+// YAML or PETSc's form.
+#include "miniapp/base/error.hpp"
+#include "miniapp/model/options_file.hpp"
+#include "tests/fuzz/scratch_file.hpp"
+
+#include <petscsys.h>
+
+#include <cstring>
+
+using namespace nunatak;
+
+namespace {
+
+/// PETSc, MPI and the file live as long as the process.
+class Session {
+public:
+  Session() {
+    PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // as in model/session.cpp
+    PetscInitializeNoArguments();
+  }
+  ~Session() { PetscFinalize(); }
+  const ScratchFile& file() const { return m_file; }
+
+private:
+  ScratchFile m_file;
+};
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static const Session session;
+  if (size < 2) return -1;
+  const std::string path =
+      session.file().with(data[0] % 2 == 0 ? "o.yaml" : "o.txt", data + 1, size - 1);
+  try {
+    read_options_file(MPI_COMM_SELF, path);
+  } catch (const Error& e) {
+    if (std::strstr(e.what(), path.c_str()) == nullptr) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,37 @@
+"""Where a run may find itself: as a user who is not root, in a time namespace, without HOME and TMPDIR, without /proc."""
+import os
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+DOME = ("-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2", "-timeseries_file", "s.nc", "-o", "o.nc", "-report", "r.json",
+        "-io_transport", "async:1")
+PLACES = {
+    "not root": ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"],
+    "time namespace": ["unshare", "-T", "--fork"],
+    "no /proc": ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"],
+    "no HOME, no TMPDIR": ["env", "-u", "HOME", "-u", "TMPDIR"],
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_run_and_its_files(tmp_path, place):
+    enter = PLACES[place]
+    if shutil.which(enter[0]) is None or subprocess.run([*enter, "true"], capture_output=True).returncode != 0:
+        pytest.skip(f"no right to do this: {shlex.join(enter)}")
+    program = os.environ["NUNATAK"]
+    if place == "not root":
+        os.chmod(tmp_path, 0o777)
+        if subprocess.run([*enter, "test", "-x", program]).returncode != 0:
+            pytest.skip("the program lies where another user may not read it")
+        for folder in tmp_path.parents[:2]:
+            os.chmod(folder, 0o711)
+    start = [*enter, *shlex.split(os.environ["NUNATAK_MPIEXEC"])]
+    run = subprocess.run([*start, "3", program, *DOME], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    again = subprocess.run([*start, "2", program, "-i", "o.nc", *DOME[4:-2]], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert again.returncode == 0, again.stderr
+    verify = subprocess.run([*enter, os.path.join(os.path.dirname(program), "nunatak-verify")], cwd=tmp_path, capture_output=True, text=True)
+    assert verify.returncode == 0 and not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob("*.lock")), verify.stderr
