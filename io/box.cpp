@@ -63,6 +63,12 @@ std::vector<Box> cut(const Box& box, std::size_t limit) {
   return parts;
 }
 
+std::size_t dimension_to_cut(const std::vector<std::size_t>& count, std::size_t n) {
+  auto along = std::find_if(count.begin(), count.end(), [&](std::size_t c) { return c >= n; });
+  if (along == count.end()) along = std::max_element(count.begin(), count.end());
+  return static_cast<std::size_t>(along - count.begin());
+}
+
 std::size_t place_in(const Box& box, const Box& part) {
   std::size_t place = 0;
   for (std::size_t d = 0; d < box.start.size(); ++d)

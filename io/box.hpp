@@ -36,6 +36,10 @@ Box hull(const Box& a, const Box& b);
 ///                     limit 10:   aaaaa aaaaa bbbbb  ccccc ccccc ddddd
 std::vector<Box> cut(const Box& box, std::size_t limit);
 
+/// The dimension along which these counts are cut into n parts: the slowest with n or more indices,
+/// else the longest.
+std::size_t dimension_to_cut(const std::vector<std::size_t>& count, std::size_t n);
+
 /// Offset, in values of `box`, of the first value of `part`, which lies in `box`.
 std::size_t place_in(const Box& box, const Box& part);
 

@@ -208,8 +208,6 @@ void File::commit(std::int64_t step) {
   commit_records(step);
 }
 
-void File::sync() { make_readable(); }
-
 void File::close(std::int64_t step) {
   m_closed = true;
   close_and_commit(step);

@@ -84,9 +84,6 @@ public:
   /// Commit all ended records now, before a restart state is written. Does nothing if commit_every
   /// is 0 or the format does not grow in place.
   void commit(std::int64_t step = -1);
-  /// Make what has been put readable by other processes, in name.nc.tmp; not durable. A file that
-  /// has been committed in place (see FileOptions) shows only the committed records, in name.nc.
-  void sync();
   /// Every value of every variable must have been put. With transport sync durable on return.
   void close(std::int64_t step = -1);
 
@@ -143,7 +140,6 @@ private:
   /// Writes `slab`; a rank with an empty slab may not know its record. May throw on some ranks.
   virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
   virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
-  virtual void make_readable() = 0;                   ///< what was put, for other processes
   virtual bool can_commit_records() const = 0;        ///< before close()
   virtual bool is_time_to_commit() const;             ///< when a record has ended: see FileOptions
   virtual void commit_records(std::int64_t step) = 0; ///< all that have ended

@@ -63,18 +63,6 @@ template <std::size_t n> std::string size_text(long long size, const Unit (&unit
   return "0" + std::string(units[n - 1].name);
 }
 
-std::map<std::string, std::string> parse_hints(const std::string& text, const std::string& what) {
-  std::map<std::string, std::string> hints;
-  if (text.empty()) return hints;
-  for (const std::string& word : split(text, ',')) {
-    const std::size_t equal = word.find('=');
-    if (equal == 0 || equal == std::string::npos || equal + 1 == word.size())
-      throw Error(what + ": expected key=value,key=value, found '" + text + "'");
-    hints[word.substr(0, equal)] = word.substr(equal + 1);
-  }
-  return hints;
-}
-
 } // namespace
 
 const std::vector<Knob>& knobs() {
@@ -84,15 +72,15 @@ const std::vector<Knob>& knobs() {
   static const std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
-       "where values move before they are written (default: on several nodes auto for direct, else "
-       "native); N aggregators per node",
+       "redistribution of values before they are written (default: auto for direct on several "
+       "nodes, else native); N aggregators per node",
        layouts.c_str()},
       {"transport", &Options::transport,
-       "time of writing: sync, by the ranks that compute, or later by N ranks that do nothing else "
-       "(N+N: others for files that grow)",
+       "writing by the compute ranks (sync), or by N servers, ranks that do not compute (N+N: "
+       "others "
+       "for files that grow)",
        "sync|async:N|async:N+N"},
-      {"calls", &Options::calls, "how direct writes a run: pwrite, or MPI_File_write_at",
-       "posix|mpiio"},
+      {"calls", &Options::calls, "calls of direct: pwrite, or MPI_File_write_at", "posix|mpiio"},
       {"define", &Options::define,
        "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
@@ -102,8 +90,7 @@ const std::vector<Knob>& knobs() {
       {"deflate", &Options::deflate,
        "compression level of netcdf4, 0 (none) to 9; bytes are shuffled before", ""},
       {"checksum", &Options::checksum,
-       "checksums in the manifest: values (a sum for each variable and record, made from what is "
-       "put) or none",
+       "checksums in the manifest: values (a sum for each variable and record) or none",
        "values|none"},
       {"header", &Options::header, "bytes kept free in the header of a classic file", ""},
       {"align", &Options::align,
@@ -111,16 +98,15 @@ const std::vector<Knob>& knobs() {
        "objects of netcdf4",
        ""},
       {"stripe", &Options::stripe,
-       "segment of the layout morton, and borders of the layout auto, in bytes (auto: of the file "
-       "system, where it is known, else 1MiB)",
+       "segment of the layout morton, and alignment of the layout auto, in bytes (auto: of the "
+       "file system if known, else 1MiB)",
        "auto"},
       {"buffer", &Options::buffer,
-       "bytes of copies per writing rank that may wait for the end of the record (auto: 8MiB), "
-       "that a rank gathers or reads at a time for others (serial; -io_read serial, direct; auto: "
-       "16MiB), and of a batch for a server (auto: 64MiB)",
+       "bytes of copies that a writing rank holds until the end of a record (auto: 8MiB), that a "
+       "rank reads at a time for others (-io_read serial, direct; auto: 16MiB), and of a batch for "
+       "a server (auto: 64MiB)",
        "auto"},
-      {"pool", &Options::pool, "bytes that may be on their way to the servers, per rank (async)",
-       ""},
+      {"pool", &Options::pool, "bytes in flight to the servers, per rank (async)", ""},
       {"aggregators", &Options::aggregators,
        "aggregators per node: of MPI-IO (cb_nodes) and of a layout without N (0: one; of native "
        "netcdf4 two)",
@@ -129,7 +115,7 @@ const std::vector<Knob>& knobs() {
        "ranks of a virtual node (0: the machine's nodes)", ""},
       {"hints", &Options::hints, "hints for MPI-IO: key=value,key=value", ""},
       {"ompio", &Options::ompio,
-       "MPI-IO through OMPIO is accepted, although it reports success of writes that failed", ""},
+       "use of MPI-IO through OMPIO, although it reports success for writes that failed", ""},
       {"patience", &Options::patience,
        "time that an output call may take before the run is ended (20s, 10min; 0s: no limit)", ""}};
   return table;
@@ -152,64 +138,70 @@ std::string knob_names(const std::string& also) {
   return names;
 }
 
+/// A value as text, of a knob; `what` names it in errors.
+struct Given {
+  const Knob& knob;
+  const std::string& text;
+  const std::string& what;
+};
+bool has_word_for_0(const Knob& knob) { return knob.words[0] != '\0'; } ///< sizes
+
+void read(const Given& given, std::string& value) {
+  require_word(given.knob, given.text, given.what);
+  value = given.text;
+}
+void read(const Given& given, bool& value) { value = parse_switch(given.text, given.what); }
+void read(const Given& given, int& value) {
+  const auto [number, rest] = leading_number(given.text);
+  if (number < 0 || number > 1000000000 || !rest.empty())
+    throw Error(given.what + ": expected a whole number, at least 0, found '" + given.text + "'");
+  value = static_cast<int>(number);
+}
+void read(const Given& given, std::size_t& value) {
+  value = 0;
+  if (has_word_for_0(given.knob) && given.text == given.knob.words) return;
+  value = static_cast<std::size_t>(
+      parse_size(given.text, byte_units, 1LL << 50,
+                 given.what + ": expected a number of bytes (65536, 64KiB, 1MiB)"));
+}
+void read(const Given& given, Seconds& value) {
+  value.count = static_cast<int>(parse_size(given.text, time_units, 1000000000,
+                                            given.what + ": expected a time (20s, 10min, 1h)"));
+}
+void read(const Given& given, std::map<std::string, std::string>& hints) {
+  hints.clear();
+  if (given.text.empty()) return;
+  for (const std::string& pair : split(given.text, ',')) {
+    const std::size_t equal = pair.find('=');
+    if (equal == 0 || equal == std::string::npos || equal + 1 == pair.size())
+      throw Error(given.what + ": expected key=value,key=value, found '" + given.text + "'");
+    hints[pair.substr(0, equal)] = pair.substr(equal + 1);
+  }
+}
+
+std::string text_of(const Knob&, const std::string& value) { return value; }
+std::string text_of(const Knob&, bool value) { return value ? "yes" : "no"; }
+std::string text_of(const Knob&, int value) { return std::to_string(value); }
+std::string text_of(const Knob&, Seconds value) { return size_text(value.count, time_units); }
+std::string text_of(const Knob& knob, std::size_t value) {
+  if (value == 0 && has_word_for_0(knob)) return knob.words;
+  return size_text(static_cast<long long>(value), byte_units);
+}
+std::string text_of(const Knob&, const std::map<std::string, std::string>& hints) {
+  std::string text;
+  for (const auto& [key, hint] : hints) text += (text.empty() ? "" : ",") + key + "=" + hint;
+  return text;
+}
+
 } // namespace
 
 void set_knob(Options& options, const Knob& knob, const std::string& text,
               const std::string& what) {
-  std::visit(
-      [&](auto member) {
-        auto& value = options.*member;
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::string>) {
-          require_word(knob, text, what);
-          value = text;
-        } else if constexpr (std::is_same_v<T, bool>) {
-          value = parse_switch(text, what);
-        } else if constexpr (std::is_same_v<T, int>) {
-          const auto [number, rest] = leading_number(text);
-          if (number < 0 || number > 1000000000 || !rest.empty())
-            throw Error(what + ": expected a whole number, at least 0, found '" + text + "'");
-          value = static_cast<int>(number);
-        } else if constexpr (std::is_same_v<T, std::size_t>) {
-          const std::string expected = what + ": expected a number of bytes (65536, 64KiB, 1MiB)";
-          const bool is_0 = knob.words[0] != '\0' && text == knob.words;
-          value = is_0
-                      ? 0
-                      : static_cast<std::size_t>(parse_size(text, byte_units, 1LL << 50, expected));
-        } else if constexpr (std::is_same_v<T, Seconds>) {
-          value.count = static_cast<int>(parse_size(text, time_units, 1000000000,
-                                                    what + ": expected a time (20s, 10min, 1h)"));
-        } else {
-          value = parse_hints(text, what);
-        }
-      },
-      knob.member);
+  std::visit([&](auto member) { read({knob, text, what}, options.*member); }, knob.member);
 }
 
 std::string knob_text(const Options& options, const Knob& knob) {
-  return std::visit(
-      [&](auto member) -> std::string {
-        const auto& value = options.*member;
-        using T = std::decay_t<decltype(value)>;
-        if constexpr (std::is_same_v<T, std::string>) {
-          return value;
-        } else if constexpr (std::is_same_v<T, bool>) {
-          return value ? "yes" : "no";
-        } else if constexpr (std::is_same_v<T, int>) {
-          return std::to_string(value);
-        } else if constexpr (std::is_same_v<T, std::size_t>) {
-          if (value == 0 && knob.words[0] != '\0') return knob.words;
-          return size_text(static_cast<long long>(value), byte_units);
-        } else if constexpr (std::is_same_v<T, Seconds>) {
-          return size_text(value.count, time_units);
-        } else {
-          std::string text;
-          for (const auto& [key, hint] : value)
-            text += (text.empty() ? "" : ",") + key + "=" + hint;
-          return text;
-        }
-      },
-      knob.member);
+  return std::visit([&](auto member) { return text_of(knob, options.*member); }, knob.member);
 }
 
 Options parse_method(const std::string& method, const Options& base, const std::string& also) {

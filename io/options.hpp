@@ -42,8 +42,8 @@ struct Options {
 
   /// Copies that wait on each writing rank; by default they fit in a cache.
   std::size_t copy_bytes() const { return buffer > 0 ? buffer : 8 << 20; }
-  /// What one rank gathers at a time from others; counts of MPI are ints.
-  std::size_t gather_bytes() const {
+  /// What one rank reads at a time for others; counts of MPI are ints.
+  std::size_t slab_bytes() const {
     return std::min(buffer > 0 ? buffer : std::size_t{16} << 20, std::size_t{1} << 30);
   }
   std::size_t batch_bytes() const { return buffer > 0 ? buffer : 64 << 20; }

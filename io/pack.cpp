@@ -26,7 +26,10 @@ void Hyperslab::insert_record(std::size_t record) {
 }
 
 void Hyperslab::now_packed(const std::byte* values, Type file_type) {
-  data = values, type = file_type, stride = contiguous_strides(count), scale = {};
+  data = values;
+  type = file_type;
+  stride = contiguous_strides(count);
+  scale = {};
   sum = nullptr; // made
 }
 
@@ -147,8 +150,9 @@ void pack_as(const Hyperslab& slab, std::byte* target,
     column = *fastest;
     loops.erase(fastest);
   }
-  std::vector<std::size_t> index(loops.size(), 0);
-  while (true) {
+  std::vector<std::size_t> index(loops.size(), 0), counts;
+  for (const Loop& loop : loops) counts.push_back(loop.count);
+  do {
     const From* f = from;
     To* t = to;
     std::uint64_t key = first_key;
@@ -162,27 +166,21 @@ void pack_as(const Hyperslab& slab, std::byte* target,
     } else {
       copy_row(f, t, row, units, key, sum);
     }
-    std::size_t d = loops.size();
-    while (d > 0 && ++index[d - 1] == loops[d - 1].count) index[--d] = 0;
-    if (d == 0) return;
-  }
-}
-
-template <class From, class To, class Units>
-void pack_as(const Hyperslab& slab, std::byte* target,
-             const std::vector<std::ptrdiff_t>& target_stride, const Units& units) {
-  if (slab.sum != nullptr) return pack_as<From, To>(slab, target, target_stride, units, *slab.sum);
-  NoSum none;
-  pack_as<From, To>(slab, target, target_stride, units, none);
+  } while (next_index(index, counts));
 }
 
 template <class From, class To>
 void pack_as(const Hyperslab& slab, std::byte* target,
              const std::vector<std::ptrdiff_t>& target_stride) {
+  const auto pack_in = [&](const auto& units) {
+    NoSum none;
+    if (slab.sum == nullptr) return pack_as<From, To>(slab, target, target_stride, units, none);
+    pack_as<From, To>(slab, target, target_stride, units, *slab.sum);
+  };
   if constexpr (std::is_same_v<From, double>) {
-    if (!slab.scale.is_one()) return pack_as<From, To>(slab, target, target_stride, slab.scale);
+    if (!slab.scale.is_one()) return pack_in(slab.scale);
   }
-  pack_as<From, To>(slab, target, target_stride, AsTheyAre());
+  pack_in(AsTheyAre());
 }
 
 } // namespace
@@ -242,13 +240,9 @@ Hyperslab slice(const Hyperslab& slab, const Box& box) {
 
 Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts) {
   if (n_parts == 1 || slab.elements() == 0 || slab.count.empty()) return slab;
-  const auto enough = std::find_if(slab.count.begin(), slab.count.end(),
-                                   [&](std::size_t c) { return c >= n_parts; });
-  const auto along =
-      enough != slab.count.end() ? enough : std::max_element(slab.count.begin(), slab.count.end());
-  const auto d = static_cast<std::size_t>(along - slab.count.begin());
-  return slice(slab, d, slab.start[d] + *along * part / n_parts,
-               slab.start[d] + *along * (part + 1) / n_parts);
+  const std::size_t d = dimension_to_cut(slab.count, n_parts);
+  return slice(slab, d, slab.start[d] + slab.count[d] * part / n_parts,
+               slab.start[d] + slab.count[d] * (part + 1) / n_parts);
 }
 
 std::byte* Buffer::of_size(std::size_t bytes) {

@@ -3,10 +3,11 @@
 // goes to a file (z,y,x) with strides {1, row, Mz}.
 #pragma once
 
-#include "io/durable/value_sum.hpp"
 #include "io/box.hpp"
+#include "io/durable/value_sum.hpp"
 #include "io/schema.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -80,6 +81,32 @@ private:
 bool is_packed(const Hyperslab& slab, Type file_type);
 /// The values row-major and of type `file_type`: in place if is_packed(), else packed in `buffer`.
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
+
+/// Bytes that wait to be written on all ranks, which count them alike, and their limit: `buffer`
+/// for each rank that writes, at most 1 GiB, because MPI-IO and the libraries above it count in 32
+/// bits. Larger hyperslabs are cut:
+///
+///   const std::size_t n = waiting.parts(bytes);  // of the variable, over all ranks
+///   for (part = 0; part < n; ++part) {
+///     if (!waiting.has_room(bytes / n)) write what waits, waiting.clear();
+///     queue part_of(slab, part, n), waiting.add(bytes / n);
+///   }
+class Waiting {
+public:
+  Waiting(std::size_t buffer, std::size_t n_writers)
+      : m_limit(std::max<std::size_t>(1, std::min(buffer, std::size_t{1} << 30) * n_writers)) {}
+
+  std::size_t parts(std::size_t bytes) const {
+    return bytes <= m_limit ? 1 : (bytes + m_limit - 1) / m_limit;
+  }
+  bool has_room(std::size_t more) const { return m_bytes == 0 || m_bytes + more <= m_limit; }
+  void add(std::size_t more) { m_bytes += more; }
+  void clear() { m_bytes = 0; }
+  std::size_t bytes() const { return m_bytes; }
+
+private:
+  std::size_t m_limit, m_bytes = 0;
+};
 
 /// Copies of hyperslabs that wait to be written; memory is reused for the next record.
 class Copies {

@@ -1,9 +1,8 @@
-// Values: checks, conversions and missing values. See reader.hpp; metadata: read/metadata.cpp.
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
-#include "io/topology.hpp"
 #include "io/registry.hpp"
+#include "io/topology.hpp"
 #include "io/watchdog.hpp"
 
 #include <netcdf.h>
@@ -40,6 +39,12 @@ ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
   return make_topology(comm, options.ranks_per_node).n_nodes == 1 ? ReadBy::each : ReadBy::direct;
 }
 
+template <class T> std::vector<std::string> names_of(const std::vector<T>& list) {
+  std::vector<std::string> names;
+  for (const T& element : list) names.push_back(element.name);
+  return names;
+}
+
 } // namespace
 
 Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
@@ -66,6 +71,95 @@ ReadStatistics Reader::statistics() const {
 
 const Contents& Reader::contents() const { return m_source->contents(); }
 
+void Reader::fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
+
+std::size_t Reader::id(const std::string& variable) const {
+  const auto& all = contents().variables;
+  if (const auto* v = find(all, variable)) return static_cast<std::size_t>(v - all.data());
+  const std::string nearest = nearest_name(variable, names_of(all));
+  fail("expected a variable '" + variable + "', found none of that name" +
+       (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)"));
+}
+
+std::vector<std::string> Reader::variables() const { return names_of(contents().variables); }
+
+bool Reader::has(const std::string& variable) const {
+  return find(contents().variables, variable) != nullptr;
+}
+
+std::vector<Reader::Axis> Reader::dimensions(const std::string& variable) const {
+  std::vector<Axis> axes;
+  for (const std::size_t d : contents().variables[id(variable)].axes)
+    axes.push_back(contents().dimensions[d]);
+  return axes;
+}
+
+std::string Reader::shape(const std::string& variable) const {
+  std::string words;
+  for (const Axis& axis : dimensions(variable))
+    words += (words.empty() ? "" : ", ") + axis.name + " = " + std::to_string(axis.length);
+  return words;
+}
+
+std::string Reader::type(const std::string& variable) const {
+  return contents().variables[id(variable)].type;
+}
+
+std::size_t Reader::length(const std::string& dimension) const {
+  const auto* found = find(contents().dimensions, dimension);
+  if (found == nullptr) fail("expected a dimension '" + dimension + "', found none of that name");
+  return found->length;
+}
+
+std::size_t Reader::records() const {
+  const int d = contents().record_dimension;
+  return d < 0 ? 0 : contents().dimensions[static_cast<std::size_t>(d)].length;
+}
+
+const Contents::Attribute* Reader::attribute(const std::string& variable,
+                                             const std::string& name) const {
+  return find(variable.empty() ? contents().attributes
+                               : contents().variables[id(variable)].attributes,
+              name);
+}
+
+std::optional<std::string> Reader::attribute_type(const std::string& variable,
+                                                  const std::string& name) const {
+  const auto* a = attribute(variable, name);
+  return a == nullptr ? std::nullopt : std::optional(a->type);
+}
+
+std::optional<std::string> Reader::text(const std::string& variable,
+                                        const std::string& name) const {
+  const auto* a = attribute(variable, name);
+  if (a == nullptr) return std::nullopt;
+  if (!a->is_text) {
+    fail("attribute '" + variable + ":" + name + "': expected text, found " +
+         std::to_string(a->length) + " number(s)");
+  }
+  return plain_text(*a);
+}
+
+std::optional<std::vector<double>> Reader::numbers(const std::string& variable,
+                                                   const std::string& name) const {
+  const auto* a = attribute(variable, name);
+  if (a == nullptr) return std::nullopt;
+  if (!a->is_number)
+    fail("attribute '" + variable + ":" + name + "': expected numbers, found values of type " +
+         a->type);
+  return a->numbers;
+}
+
+std::optional<double> Reader::number(const std::string& variable, const std::string& name) const {
+  const auto values = numbers(variable, name);
+  if (!values) return std::nullopt;
+  if (values->size() != 1) {
+    fail("attribute '" + variable + ":" + name + "': expected one number, found " +
+         std::to_string(values->size()));
+  }
+  return values->front();
+}
+
 void Reader::check_block(const std::string& variable, const Box& box) const {
   const auto axes = dimensions(variable);
   if (box.start.size() != axes.size() || box.count.size() != axes.size()) {
@@ -87,7 +181,7 @@ void Reader::check_block(const std::string& variable, const Box& box) const {
 
 /// Memory for the values of a box, which the variable must have.
 template <class T>
-std::vector<T> Reader::make_room(const std::string& variable, const Box& box) const {
+std::vector<T> Reader::allocate(const std::string& variable, const Box& box) const {
   check_block(variable, box);
   double elements = 1.0;
   for (const std::size_t n : box.count) elements *= static_cast<double>(n);
@@ -150,7 +244,7 @@ std::vector<double> Reader::read_block(const std::string& variable,
   std::vector<double> values;
   const Watchdog::Scope scope(m_path, "read");
   agree(m_comm, [&] {
-    values = make_room<double>(variable, box);
+    values = allocate<double>(variable, box);
     packing = this->packing(variable);
   });
   agree(m_comm, [&] {
@@ -170,10 +264,10 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable,
   std::vector<double> numbers;
   const Watchdog::Scope scope(m_path, "read");
   agree(m_comm, [&] {
-    values = make_room<std::int64_t>(variable, box);
+    values = allocate<std::int64_t>(variable, box);
     packing = this->packing(variable);
     if (!is_integer(packing->nc_type) || packing->is_packed)
-      numbers = make_room<double>(variable, box);
+      numbers = allocate<double>(variable, box);
   });
   agree(m_comm, [&] {
     if (is_integer(packing->nc_type) && !packing->is_packed) {

@@ -10,7 +10,10 @@
 #include "io/layouts/stripe.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <sys/stat.h>
 
 namespace nunatak::io {
 
@@ -95,6 +98,19 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
+/// Asks the file system of `path` on rank 0. Collective.
+std::size_t stripe_at(MPI_Comm comm, const std::string& path, const Options& options) {
+  std::uint64_t reported = 0; // unknown
+  if (rank_in(comm) == 0 && options.stripe == 0) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    struct stat status {};
+    if (::stat(folder.empty() ? "." : folder.c_str(), &status) == 0)
+      reported = static_cast<std::uint64_t>(status.st_blksize);
+  }
+  MPI_Bcast(&reported, 1, MPI_UINT64_T, 0, comm);
+  return stripe_of(options.stripe, reported);
+}
+
 /// The format inside a layout that moves values.
 OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   const Layout layout = parse_layout(options);
@@ -103,13 +119,13 @@ OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology&
       layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
   const std::vector<int> ranks = aggregators(topology, per_node);
   return [=, &row](const std::string& path, const Schema& schema) {
-    const Stripe stripe = stripe_at(comm, path, options);
+    const std::size_t stripe = stripe_at(comm, path, options);
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open_anew)
                               : open_anew(comm, path, schema, options);
     if (row.chooses)
       return make_auto(comm, schema, options, topology, ranks, std::move(inner), stripe);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
-      return row.boxes(of, v, ranks.size(), stripe.bytes);
+      return row.boxes(of, v, ranks.size(), stripe);
     };
     return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
   };
@@ -181,7 +197,7 @@ std::string formats_with(unsigned features) {
 std::string word_of(ReadBy by) { return readers()[static_cast<std::size_t>(by)].name; }
 
 ReadBy read_by(const std::string& word) {
-  return static_cast<ReadBy>(&row_of(readers(), word, "way to read") - readers().data());
+  return static_cast<ReadBy>(&row_of(readers(), word, "reading method") - readers().data());
 }
 
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {

@@ -10,7 +10,7 @@
 //
 // Every function of a File is called by all ranks, in the same order; different files may
 // interleave freely. Blocks may be empty. An array may be changed as soon as put() returns. Errors
-// of one rank are errors of all, thrown at the latest by the next end_record(), sync() or close().
+// of one rank are errors of all, thrown at the latest by the next end_record() or close().
 // A File destroyed without close() leaves name.nc.tmp and no final name. With transport async
 // (async/servers.hpp) close() only hands over, and writer->finish() makes durable.
 //

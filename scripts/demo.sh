@@ -18,7 +18,7 @@ cmake -G Ninja --preset release >build/release-configure.log 2>&1 || { cat build
 show() { # the last line of what a program prints, if there is a terminal to show it on
   if [ -t 1 ]; then while IFS= read -r line; do printf '\r\033[K%.90s' "$line"; done; printf '\r\033[K'; else cat >/dev/null; fi
 }
-cmake --build --preset release --target programs cluster 2>&1 | tee build/release-build.log | show || { tail -n 40 build/release-build.log; exit 1; }
+cmake --build --preset release --target programs cluster nunatak_trace 2>&1 | tee build/release-build.log | show || { tail -n 40 build/release-build.log; exit 1; }
 
 ranks=${RANKS:-2} years=${YEARS:-10}
 out=build/demo

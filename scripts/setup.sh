@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Install what nunatak needs on Debian 12 or 13 (docs/reference/platforms.md says what was tried): distribution packages (root or sudo), and
-# below build/deps Kokkos and a Python environment. With the word "cluster" also what the emulated cluster needs (docs/howto/emulated-cluster.md):
-# FUSE 3 and Slurm. With "kernels" only what the course and the preset kernels need, without root, below build/deps: Kokkos, Catch2,
-# nlohmann-json. Idempotent. On a supercomputer use its modules or spack.yaml instead (README.md).
+# Installs what nunatak needs on Debian 12 or 13 (docs/reference/platforms.md says what was tried). Idempotent.
+#   scripts/setup.sh            as root or with sudo: packages of the distribution; Kokkos and a Python environment below build/deps
+#   scripts/setup.sh cluster    also FUSE 3 and Slurm, for the emulated cluster (docs/howto/emulated-cluster.md)
+#   scripts/setup.sh kernels    without root, below build/deps: Kokkos, Catch2 and nlohmann-json, for the course and the preset kernels
+# On a supercomputer use modules, EasyBuild or Spack instead (README.md).
 set -euo pipefail
-export LC_ALL=C # what apt and dpkg say is read below: in English
+export LC_ALL=C # messages of apt and dpkg are parsed below
 cd "$(dirname "$0")/.."
 deps=$PWD/build/deps
 mkdir -p "$deps"
@@ -12,8 +13,8 @@ say() { printf '\033[1m[setup]\033[0m %s\n' "$*"; }
 root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 
 # --- Kokkos 4.7, Serial and OpenMP ------------------------------------------------------------------------------------
-# Debian 12 has none that can be used. The unmodified source of Kokkos 4.7.0 is part of a source distribution on PyPI, which is
-# reachable from behind most firewalls; NUNATAK_KOKKOS_SOURCE names another copy. Arguments: the command of pip.
+# Debian 12 has no usable package. The unmodified source of Kokkos 4.7.0 is part of a source distribution on PyPI, which most
+# firewalls let through; NUNATAK_KOKKOS_SOURCE names another copy. Arguments: the pip command.
 build_kokkos() {
   [ ! -e "$deps/lib/cmake/Kokkos/KokkosConfig.cmake" ] || return 0
   say "building Kokkos 4.7 into build/deps (a minute)"
@@ -34,8 +35,8 @@ build_kokkos() {
   rm -rf "$deps/kokkos-build"
 }
 
-# --- packages of Debian's backports: options of apt-get that see them alone, with lists of their own ------------------------
-# The mirror is the one that apt itself uses for this release.
+# --- packages of Debian's backports: options of apt-get that select only them, with separate lists -------------------------
+# The mirror is the one that apt uses for this release.
 see_backports() { # see_backports [root]: the array `backports`
   . /etc/os-release
   local mirror lists=$deps/apt-backports
@@ -51,7 +52,7 @@ has_catch2() { # version 3, in any of these folders
   [ -n "$(find "$@" -name Catch2ConfigVersion.cmake -exec grep -q 'PACKAGE_VERSION "3' {} \; -print 2>/dev/null || true)" ]
 }
 
-# --- the kernels alone: nobody needs to be root, and what cannot be had here CMake downloads from GitHub ---------------------
+# --- the kernels alone, without root; CMake downloads from GitHub what is not found here ------------------------------------
 unpack() { # unpack <package> [option of apt-get ...]: a package of the distribution into build/deps, not installed
   local package=$1 status=0
   shift
@@ -65,7 +66,7 @@ unpack() { # unpack <package> [option of apt-get ...]: a package of the distribu
 if [ "${1:-}" = kernels ]; then
   python=$(command -v "$deps/python/bin/python" python3 || true)
   pip=("${python%%$'\n'*}" -m pip)
-  if ! "${pip[@]}" --version >/dev/null 2>&1 && unpack python3-pip-whl; then # a Debian without python3-pip: the wheel runs as it is
+  if ! "${pip[@]}" --version >/dev/null 2>&1 && unpack python3-pip-whl; then # Debian without python3-pip: the wheel can be run
     pip=(env PYTHONPATH="$(echo "$deps"/share/python-wheels/pip-*.whl)" "${pip[@]}")
   fi
   build_kokkos "${pip[@]}" || say "no source of Kokkos from PyPI: CMake will download it from GitHub, or give its folder as NUNATAK_KOKKOS_SOURCE"
@@ -94,7 +95,7 @@ if [ -n "$need" ]; then
 fi
 
 # --- Catch2 v3: in the distribution, or (Debian 12) in its backports -----------------------------------------------------
-# (No pipe ends in "grep -q" or in another command that stops reading: what writes to it would die of SIGPIPE, and pipefail ends this.)
+# (No pipe ends in "grep -q" or another command that stops reading early: its writer would die of SIGPIPE, and with pipefail the script.)
 if ! has_catch2 /usr/lib /usr/share /usr/local; then
   say "installing Catch2 v3"
   [ -n "$(apt-cache policy catch2 2>/dev/null)" ] || root apt-get update -q >"$deps/apt.log" 2>&1

@@ -108,15 +108,6 @@ void AsyncFile::commit_records(std::int64_t step) {
   m_client.servers().expect_mark(m_group);
 }
 
-void AsyncFile::make_readable() {
-  timed(Phase::flush, [&] {
-    end_batch();
-    act(Packer().add(Action::sync).add(m_number).add(std::int64_t{-1}));
-    m_client.agree_late(error());
-    m_client.finish();
-  });
-}
-
 void AsyncFile::close_and_commit(std::int64_t step) {
   timed(Phase::close, [&] {
     end_batch();

@@ -29,7 +29,6 @@ private:
   void reserve(std::int64_t /*records*/) override {}
   void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
   void finish_record(std::int64_t step) override;
-  void make_readable() override;
   bool can_commit_records() const override { return true; } ///< the servers decide
   bool is_time_to_commit() const override { return false; } ///< the servers decide
   void commit_records(std::int64_t step) override;

@@ -42,7 +42,7 @@ Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, 
   const LayoutRow& row =
       chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers exchange
   return row.boxes == nullptr ? slab_boxes(schema, v, n)
-                              : row.boxes(schema, v, n, stripe_of(options.stripe).bytes);
+                              : row.boxes(schema, v, n, stripe_of(options.stripe));
 }
 
 std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {
@@ -153,14 +153,12 @@ void Server::perform(Action what, Unpacker& from) {
   case Action::end_batch:
     return end_batch(from);
   case Action::end_record:
-  case Action::commit:
-  case Action::sync: {
+  case Action::commit: {
     File* const open_file = file(from).file.get();
     const auto step = from.take<std::int64_t>();
     if (open_file == nullptr) return;
     if (what == Action::end_record) open_file->end_record(step);
     if (what == Action::commit) open_file->commit(step);
-    if (what == Action::sync) open_file->sync();
     return;
   }
   case Action::close: {

@@ -46,7 +46,6 @@ enum class Action {
   end_batch,
   end_record,
   commit,
-  sync,
   close,
   abandon,
   finish,

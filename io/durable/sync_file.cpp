@@ -18,7 +18,7 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
   });
   together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
   m_format->use_disk_caller(m_call_disk);
-  if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
+  if (m_format->expected_size(0) > 0) reserve_bytes(m_format->expected_size(0));
   together(Phase::define, [&] { m_format->define(); });
   if (options.continues && options.kept_records > 0 && options.commit_every > 0 &&
       m_format->grows_in_place())
@@ -142,12 +142,10 @@ void SyncFile::finish_writes() {
 
 /// Under its final name a file shows only committed records.
 void SyncFile::flush() {
-  together(Phase::flush, [&] { has_its_name() ? m_format->flush_values() : m_format->flush(); });
-}
-
-void SyncFile::make_readable() {
-  finish_writes();
-  flush();
+  together(Phase::flush, [&] {
+    m_format->flush_values();
+    if (!has_its_name() && rank() == 0) m_format->count_records();
+  });
 }
 
 void SyncFile::commit_records(std::int64_t step) {

@@ -41,7 +41,6 @@ private:
   void reserve(std::int64_t records) override;
   void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override;
   void finish_record(std::int64_t step) override;
-  void make_readable() override;
   bool can_commit_records() const override { return m_format->grows_in_place(); }
   void commit_records(std::int64_t step) override;
   void close_and_commit(std::int64_t step) override;
@@ -53,7 +52,7 @@ private:
   std::string why_anew_of_manifest() const;
   void keep_records();
   void finish_writes(); ///< hand what was put to the file system
-  void flush();         ///< make it readable by other processes
+  void flush();         ///< hand what the format holds to the system
   void reserve_bytes(std::uint64_t expected);
   void start_writeback_of_enough(std::int64_t bytes);
   std::vector<OutputFile> my_files() const;

@@ -46,9 +46,10 @@ void define(int ncid, const std::string& path, const Schema& schema, const Optio
   };
   int old_fill = 0;
   check(nc_set_fill(ncid, NC_NOFILL, &old_fill), "fill mode");
-  Definition<NetcdfC> definition(ncid, path, schema);
+  const Definition<NetcdfC> definition(ncid, path, schema);
   definition.dimensions();
-  for (std::size_t v = 0; v < schema.variables.size(); ++v) definition.variable(v);
+  for (std::size_t v = 0; v < schema.variables.size() && options.define == "upfront"; ++v)
+    definition.variable(v);
   definition.attributes();
   check(nc__enddef(ncid, options.header, options.align, 0, options.align), "header");
 }

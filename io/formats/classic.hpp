@@ -20,7 +20,8 @@ int classic_mode(const Schema& schema);
 /// The same for the log: "CDF-2", or "CDF-5" and why.
 std::string classic_kind(const Schema& schema);
 
-/// Create the file `path` with all definitions of the schema, using NetCDF-C. Local.
+/// Create the file `path` with the definitions of the schema, using NetCDF-C; with Options::define
+/// interleaved without those of the variables. Local.
 void create_classic(const std::string& path, const Schema& schema, const Options& options);
 
 } // namespace nunatak::io

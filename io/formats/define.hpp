@@ -54,11 +54,11 @@ public:
   Definition(int ncid, std::string path, const Schema& schema)
       : m_ncid(ncid), m_path(std::move(path)), m_schema(schema) {}
 
-  void dimensions() {
+  void dimensions() const {
     for (const auto& d : m_schema.dimensions) {
-      m_dims.push_back(-1);
+      int id = -1; // its number, as of all NetCDF files
       check(Library::def_dim(m_ncid, d.name.c_str(),
-                             d.length == unlimited ? NC_UNLIMITED : d.length, &m_dims.back()),
+                             d.length == unlimited ? NC_UNLIMITED : d.length, &id),
             "dimension '" + d.name + "'");
     }
   }
@@ -71,7 +71,8 @@ public:
   int variable(std::size_t v) const {
     const Variable& variable = m_schema.variables[v];
     std::vector<int> dims;
-    for (const auto& d : variable.dimensions) dims.push_back(m_dims[m_schema.dimension(d)]);
+    for (const auto& d : variable.dimensions)
+      dims.push_back(static_cast<int>(m_schema.dimension(d)));
     int id = -1;
     const int rank = static_cast<int>(dims.size());
     check(Library::def_var(m_ncid, variable.name.c_str(), nc_type_of(variable.type), rank,
@@ -104,7 +105,6 @@ private:
   int m_ncid;
   std::string m_path;
   const Schema& m_schema;
-  std::vector<int> m_dims;
 };
 
 } // namespace nunatak::io

@@ -4,7 +4,7 @@
 //
 //   define: rank 0: create_classic, read_classic_layout; broadcast of the layout; all open
 //   put:    pack, big-endian; write the runs after every 2 MiB, and at wait()
-//   flush, close: rank 0 sets the length, writes the number of records
+//   commit, close: rank 0 sets the length, writes the number of records
 //
 // The bytes are those of `serial` and `pnetcdf`. No rank waits for another: an error of one rank is
 // kept until all agree on it at the end of the record. Blocks that are narrow along the fastest
@@ -16,7 +16,6 @@
 // grows in place.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/formats/byte_order.hpp"
 #include "io/formats/classic.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
@@ -39,11 +38,25 @@ namespace {
 
 constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
-/// Big-endian.
-std::vector<std::byte> bytes_of_integer(std::uint64_t value, std::size_t n) {
-  std::vector<std::byte> bytes(n);
-  for (std::size_t k = n; k-- > 0; value >>= 8) bytes[k] = static_cast<std::byte>(value & 0xff);
-  return bytes;
+template <class Word, class Swap>
+void swap_all(std::byte* values, std::size_t n, const Swap& swap) {
+  for (std::size_t k = 0; k < n; ++k) {
+    Word word;
+    std::memcpy(&word, values + k * sizeof word, sizeof word);
+    word = swap(word);
+    std::memcpy(values + k * sizeof word, &word, sizeof word);
+  }
+}
+
+/// `n` values of `size` bytes from the byte order of memory to big-endian, that of classic files.
+void to_big_endian(std::byte* values, std::size_t n, std::size_t size) {
+  if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) return;
+  if (size == 2)
+    swap_all<std::uint16_t>(values, n, [](std::uint16_t w) { return __builtin_bswap16(w); });
+  if (size == 4)
+    swap_all<std::uint32_t>(values, n, [](std::uint32_t w) { return __builtin_bswap32(w); });
+  if (size == 8)
+    swap_all<std::uint64_t>(values, n, [](std::uint64_t w) { return __builtin_bswap64(w); });
 }
 
 /// An existing file, open for writing on this rank. Errors give the cause alone.
@@ -130,28 +143,19 @@ public:
   void use_disk_caller(const DiskCaller& call_disk) override { m_call_disk = call_disk; }
 
   void define() override {
-    // of the variables, of the records, the end of the others
-    std::vector<std::uint64_t> places(m_schema.variables.size() + 3);
     on_rank_0(m_comm, [&] {
       create_classic(m_path, m_schema, m_options);
-      const ClassicLayout layout = read_classic_layout(m_path).value();
-      m_count_bytes = layout.count_bytes;
-      m_header.resize(layout.header_end);
+      m_layout = read_classic_layout(m_path).value();
+      m_header.resize(m_layout.header_end);
       if (!std::ifstream(m_path, std::ios::binary)
                .read(m_header.data(), static_cast<std::streamsize>(m_header.size())))
         throw Error("file '" + m_path + "': expected to read its header");
-      places = flat(layout);
     });
-    MPI_Bcast(places.data(), static_cast<int>(places.size()), MPI_UINT64_T, 0, m_comm);
-    const auto next = [&] {
-      const std::uint64_t last = places.back();
-      places.pop_back();
-      return last;
-    };
-    m_layout.end_of_fixed = next();
-    m_layout.record_stride = next();
-    m_layout.record_begin = next();
-    m_layout.begin = std::move(places);
+    m_layout.variables.resize(m_schema.variables.size());
+    const std::size_t bytes = m_layout.variables.size() * sizeof(ClassicLayout::Place);
+    MPI_Bcast(m_layout.variables.data(), static_cast<int>(bytes), MPI_BYTE, 0, m_comm);
+    MPI_Bcast(&m_layout.header_end, 1, MPI_UINT64_T, 0, m_comm);
+    MPI_Bcast(&m_layout.record_size, 1, MPI_UINT64_T, 0, m_comm);
     m_file = open_file(m_path);
   }
 
@@ -170,8 +174,8 @@ public:
         if (m_used + bytes > part_bytes) write_pending();
         std::byte* const values = m_buffer.of_size(std::max(bytes, part_bytes)) + m_used;
         pack(part, variable.type, values);
-        if (!memory_is_big_endian()) swap_bytes(values, part.elements(), element);
-        append_runs(placement_of(m_schema, m_layout, v), part.start, part.count, values, m_pending);
+        to_big_endian(values, part.elements(), element);
+        append_runs(m_schema, m_layout, v, part.start, part.count, values, m_pending);
         m_used += bytes;
       }
     });
@@ -182,21 +186,17 @@ public:
     m_error.rethrow();
   }
 
-  void flush() override {
+  void close() override {
     flush_values();
     if (m_rank == 0) count_records();
-  }
-
-  void close() override {
-    flush();
     at(m_path + "': close", [&] { m_file->close(); });
   }
 
   std::uint64_t expected_size(std::uint64_t records) const override {
-    return m_layout.file_size(records);
+    return padded_size(m_layout, records);
   }
   std::optional<std::uint64_t> first_byte(std::size_t v) const override {
-    return m_layout.begin[v];
+    return m_layout.variables[v].begin;
   }
 
   bool grows_in_place() const override { return true; }
@@ -210,23 +210,26 @@ public:
     m_error.rethrow();
     if (m_rank != 0) return;
     at(name() + "': expected to set its length",
-       [&] { m_file->set_size(m_layout.file_size(records)); });
+       [&] { m_file->set_size(padded_size(m_layout, records)); });
   }
 
   /// The new history is made durable before the number of records: the manifest line covers both.
   void count_records() override {
     if (m_has_new_history) {
       const auto [begin, length] = history();
-      write({begin, length, reinterpret_cast<const std::byte*>(m_header.data() + begin)});
+      write({begin, length, reinterpret_cast<const std::byte*>(m_header.data() + begin), header});
       fsync_path(m_path);
       m_has_new_history = false;
     }
-    const auto bytes = bytes_of_integer(m_records, m_count_bytes);
-    write({count_begin, bytes.size(), bytes.data()});
+    std::uint64_t records = m_records;
+    std::vector<std::byte> bytes(m_layout.count_bytes); // big-endian
+    for (std::size_t k = bytes.size(); k-- > 0; records >>= 8)
+      bytes[k] = static_cast<std::byte>(records & 0xff);
+    write({count_begin, bytes.size(), bytes.data(), header});
   }
 
   Reopened reopen(const std::string& path, std::uint64_t records) override {
-    Reopened reopened{"", m_layout.file_size(records)};
+    Reopened reopened{"", padded_size(m_layout, records)};
     on_rank_0(m_comm, [&] { reopened.why_not = different_header(path, reopened.size); });
     broadcast(reopened.why_not, m_comm);
     if (!reopened.why_not.empty()) return reopened;
@@ -260,21 +263,6 @@ private:
     return file;
   }
 
-  static std::vector<std::uint64_t> flat(const ClassicLayout& layout) {
-    std::vector<std::uint64_t> places;
-    std::uint64_t record_begin = ~std::uint64_t{0}, end_of_fixed = layout.header_end;
-    for (const ClassicLayout::Place& place : layout.variables) {
-      places.push_back(place.begin);
-      if (place.is_record) {
-        record_begin = std::min(record_begin, place.begin);
-      } else {
-        end_of_fixed = std::max(end_of_fixed, (place.begin + place.size + 3) / 4 * 4);
-      }
-    }
-    places.insert(places.end(), {record_begin, layout.record_size, end_of_fixed});
-    return places;
-  }
-
   void write_pending() {
     if (m_rank % 2 == 1)
       std::reverse(m_pending.begin(), m_pending.end()); // neighbours collide less on a server
@@ -298,7 +286,9 @@ private:
       try {
         n = m_file->write(begin, run.data + done, run.size - done);
       } catch (const Error& cause) {
-        throw Error("file '" + name() + "': " + variable_at(begin) +
+        const std::string what =
+            run.v == header ? "the header" : "variable '" + m_schema.variables[run.v].name + "'";
+        throw Error("file '" + name() + "': " + what +
                     ": expected to write it; found: " + cause.what());
       }
       done += n;
@@ -312,19 +302,6 @@ private:
     const std::filesystem::path path(m_path);
     const bool is_renamed = path.extension() == ".tmp" && !std::filesystem::exists(path);
     return is_renamed ? (path.parent_path() / path.stem()).string() : m_path;
-  }
-
-  /// The variable that contains this byte of the file, for messages.
-  std::string variable_at(std::uint64_t offset) const {
-    const auto first = std::min_element(m_layout.begin.begin(), m_layout.begin.end());
-    if (first == m_layout.begin.end() || offset < *first) return "the header";
-    if (offset >= m_layout.record_begin && m_layout.record_stride > 0)
-      offset = m_layout.record_begin + (offset - m_layout.record_begin) % m_layout.record_stride;
-    auto found = static_cast<std::size_t>(first - m_layout.begin.begin());
-    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
-      if (m_layout.begin[v] <= offset && m_layout.begin[v] >= m_layout.begin[found]) found = v;
-    }
-    return "variable '" + m_schema.variables[found].name + "'";
   }
 
   /// Begin and size of the text of `history` in the header.
@@ -346,7 +323,7 @@ private:
              .read(found.data(), static_cast<std::streamsize>(found.size())))
       return "its header cannot be read";
     const auto [begin, length] = history();
-    std::memcpy(found.data() + count_begin, m_header.data() + count_begin, m_count_bytes);
+    std::memcpy(found.data() + count_begin, m_header.data() + count_begin, m_layout.count_bytes);
     m_has_new_history = found.compare(begin, length, m_header, begin, length) != 0;
     found.replace(begin, length, m_header, begin, length);
     return found == m_header ? ""
@@ -355,19 +332,20 @@ private:
 
   /// Of the number of records, after the magic number.
   static constexpr std::size_t count_begin = 4;
+  static constexpr std::size_t header = static_cast<std::size_t>(-1); ///< for Run::v
 
   MPI_Comm m_comm;
   int m_rank = rank_in(m_comm);
   std::string m_path;
   const Schema& m_schema;
   Options m_options;
-  RunLayout m_layout; ///< the same on all ranks
+  /// The variables, record_size and header_end on all ranks, the rest on rank 0.
+  ClassicLayout m_layout;
   std::unique_ptr<Calls> m_file;
   std::size_t m_records = 0;      ///< seen by this rank; after flush_values(): by any rank
   std::vector<Run> m_pending;     ///< packed, not yet written
   Buffer m_buffer;                ///< of their values
   std::size_t m_used = 0;         ///< bytes of the buffer
-  std::size_t m_count_bytes = 0;  ///< of the number of records, on rank 0
   std::string m_header;           ///< as it was defined, on rank 0
   bool m_has_new_history = false; ///< not yet written to the reopened file; on rank 0
   DiskCaller m_call_disk = call_at_once;

@@ -66,8 +66,6 @@ public:
 
   /// Makes calls that wait for a disk through `call_disk` from now on, if the format can.
   virtual void use_disk_caller(const DiskCaller& /*call_disk*/) {}
-  /// Bytes that define() will allocate in the file, the same on all ranks; 0: unknown. Local.
-  virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.
@@ -76,19 +74,17 @@ public:
   /// out of memory (std::bad_alloc) aborts the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
   /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
-  /// unknown. Local.
+  /// unknown. Before define() the same on all ranks. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
   /// Offset of a variable (in the first record), after define(), if known; the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
-  /// Everything, including the number of records, is with the system: other processes can read it.
-  virtual void flush() = 0;
   virtual void close() = 0;
 
   /// A file that can grow in place is committed before it is closed: bytes beyond the records that
-  /// its header counts are not part of it yet. flush() is then flush_values(), without the header,
-  /// and count_records(), which adds the records by one write of a few bytes.
+  /// its header counts are not part of it yet. flush_values() hands everything else to the system,
+  /// and count_records() adds the records to the header by one write of a few bytes.
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only

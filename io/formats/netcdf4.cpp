@@ -8,7 +8,6 @@
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/formats/quota.hpp"
 #include "io/registry.hpp"
 
 #include <netcdf.h>
@@ -75,7 +74,7 @@ class Netcdf4 final : public Format {
 public:
   Netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_file(comm),
-        m_quota(comm, schema, options.copy_bytes()) {
+        m_parts(options.copy_bytes(), static_cast<std::size_t>(size_of(comm))) {
     // for HDF5 objects at least that large; the setting is global
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
@@ -111,18 +110,16 @@ public:
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    const std::size_t n_parts = m_quota.begin(v, slab);
+    const std::size_t n_parts = m_parts.parts(m_schema.bytes(m_schema.variables[v]));
     for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts));
   }
 
   void wait() override { m_error.rethrow(); }
-  void flush() override { check(nc_sync(m_ncid), "flush"); }
   /// Ends on all ranks before nc_close if what is still in memory cannot be written.
   void close() override {
     agree(m_comm, [&] { check(nc_sync(m_ncid), "close"); });
     check(m_file.close(), "close");
   }
-  std::uint64_t defined_size() const override { return expected_size(0); }
   /// The chunks, and metadata of HDF5; compressed sizes are unknown.
   std::uint64_t expected_size(std::uint64_t records) const override {
     constexpr std::uint64_t metadata = 128 << 10;
@@ -183,7 +180,7 @@ private:
   int m_ncid = -1;
   OpenFile m_file;
   std::vector<int> m_ids;
-  Quota m_quota;
+  Waiting m_parts; ///< nothing waits: HDF5 writes at once
   Buffer m_buffer;
   KeptError m_error;
   Work m_work;

@@ -10,7 +10,6 @@ public:
   void define() override {}
   void put(std::size_t, const Hyperslab&) override {}
   void wait() override {}
-  void flush() override {}
   void close() override {}
   Work work() const override { return {}; }
   std::vector<OutputFile> files() const override { return {}; }

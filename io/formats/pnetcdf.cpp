@@ -3,7 +3,8 @@
 // in PISM 0.5. See format.hpp.
 //
 // put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara); wait() is one
-// collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks (quota.hpp).
+// collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks, or several
+// if the copies would take too much memory (Waiting in pack.hpp).
 //
 // With `define interleaved` a variable is defined just before its first values: the file re-enters
 // define mode, and values move if the header outgrows its space (Options::header, from the first
@@ -15,7 +16,6 @@
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/formats/quota.hpp"
 #include "io/read/classic_header.hpp"
 
 #include <pnetcdf.h>
@@ -52,7 +52,8 @@ public:
   Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
           bool is_hybrid)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
-        m_quota(comm, schema, options.copy_bytes()), m_is_hybrid(is_hybrid) {
+        m_waiting(options.copy_bytes(), static_cast<std::size_t>(size_of(comm))),
+        m_is_hybrid(is_hybrid) {
     if (is_hybrid) return;
     MPI_Info info = make_info(options.hints);
     const int status =
@@ -73,21 +74,19 @@ public:
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (m_ids[v] < 0) define_late(v);
-    const std::size_t n_parts = m_quota.begin(v, slab);
+    const std::size_t bytes = m_schema.bytes(m_schema.variables[v]),
+                      n_parts = m_waiting.parts(bytes);
     for (std::size_t part = 0; part < n_parts; ++part) {
-      if (m_quota.is_full()) write_pending();
+      if (!m_waiting.has_room(bytes / n_parts)) write_pending();
       queue(v, part_of(slab, part, n_parts));
-      m_quota.add();
+      m_waiting.add(std::max<std::size_t>(1, bytes / n_parts));
     }
   }
 
   void wait() override {
-    if (m_quota.waiting() > 0) write_pending();
+    if (m_waiting.bytes() > 0) write_pending();
     m_error.rethrow();
   }
-
-  /// Writes the number of records; values are with the system as soon as they are written.
-  void flush() override { check(ncmpi_sync_numrecs(m_ncid), "flush"); }
 
   void close() override {
     for (std::size_t v = 0; v < m_ids.size(); ++v) {
@@ -110,12 +109,12 @@ private:
   }
 
   void define_together() {
-    m_definition.emplace(m_ncid, m_path, m_schema);
+    const Definition<PnetcdfC> definition(m_ncid, m_path, m_schema);
     m_ids.assign(m_schema.variables.size(), -1);
-    m_definition->dimensions();
+    definition.dimensions();
     for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v)
-      m_ids[v] = m_definition->variable(v);
-    m_definition->attributes();
+      m_ids[v] = definition.variable(v);
+    definition.attributes();
     check(end_define(m_options.header), "header");
   }
 
@@ -135,9 +134,9 @@ private:
   }
 
   void define_late(std::size_t v) {
-    if (m_quota.waiting() > 0) write_pending();
+    if (m_waiting.bytes() > 0) write_pending();
     check(ncmpi_redef(m_ncid), "expected to define more");
-    m_ids[v] = m_definition->variable(v);
+    m_ids[v] = Definition<PnetcdfC>(m_ncid, m_path, m_schema).variable(v);
     // the first variable fixes the end of the header
     const int status = end_define(m_n_late == 0 ? m_options.header : 0);
     agree(m_comm, [&] { check(status, "header"); }); // one rank writes it
@@ -150,14 +149,15 @@ private:
     const int n = static_cast<int>(m_requests.size());
     errno = 0;
     const int status = ncmpi_wait_all(m_ncid, n, m_requests.data(), statuses.data());
-    const std::string cause = cause_of_failed_write(errno, m_path, m_quota.waiting());
+    const std::string cause =
+        cause_of_failed_write(errno, m_path, static_cast<std::int64_t>(m_waiting.bytes()));
     for (std::size_t r = 0; r < statuses.size(); ++r)
       keep(statuses[r], m_schema.variables[m_names[r]].name, cause);
     keep(status, "", cause);
     m_requests.clear();
     m_names.clear();
     m_copies.clear();
-    m_quota.clear();
+    m_waiting.clear();
     MPI_Offset size = 0;
     if (ncmpi_inq_put_size(m_ncid, &size) == NC_NOERR) m_work.written_bytes = size;
     m_work.written_operations += 1;
@@ -191,9 +191,8 @@ private:
   Options m_options;
   int m_ncid = -1;
   std::vector<int> m_ids; ///< of each variable; -1: not defined yet
-  Quota m_quota;
+  Waiting m_waiting;
   bool m_is_hybrid;
-  std::optional<Definition<PnetcdfC>> m_definition;
   int m_n_late = 0;   ///< late definitions so far
   MovedBytes m_moved; ///< on rank 0
   std::vector<int> m_requests;

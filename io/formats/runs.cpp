@@ -2,71 +2,66 @@
 
 #include "io/box.hpp"
 
+#include <algorithm>
+
 namespace nunatak::io {
 
-RunLayout packed_layout(const Schema& schema) {
-  RunLayout layout;
-  layout.begin.resize(schema.variables.size());
+ClassicLayout packed_layout(const Schema& schema) {
+  ClassicLayout layout;
+  layout.variables.resize(schema.variables.size());
   std::uint64_t end = 0;
-  const auto place = [&](bool records) {
-    for (std::size_t v = 0; v < layout.begin.size(); ++v) {
-      if (schema.has_records(schema.variables[v]) != records) continue;
-      layout.begin[v] = end;
-      end = (end + schema.bytes(schema.variables[v]) + 7) / 8 * 8;
+  for (const bool is_record : {false, true}) {
+    const std::uint64_t begin = end;
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+      const Variable& variable = schema.variables[v];
+      if (schema.has_records(variable) != is_record) continue;
+      layout.variables[v] = {end, schema.bytes(variable), is_record};
+      end = (end + schema.bytes(variable) + 7) / 8 * 8;
     }
-  };
-  place(false);
-  layout.end_of_fixed = end;
-  layout.record_begin = end;
-  place(true);
-  layout.record_stride = end - layout.record_begin;
+    if (is_record) layout.record_size = end - begin;
+  }
   return layout;
 }
 
-void append_runs(const Placement& placement, const std::vector<std::size_t>& start,
-                 const std::vector<std::size_t>& count, const std::byte* data,
-                 std::vector<Run>& runs) {
-  const std::size_t rank = count.size();
+std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records) {
+  std::uint64_t end_of_fixed = layout.header_end, record_begin = ~std::uint64_t{0};
+  for (const ClassicLayout::Place& place : layout.variables) {
+    if (place.is_record) {
+      record_begin = std::min(record_begin, place.begin);
+    } else {
+      end_of_fixed = std::max(end_of_fixed, (place.begin + place.size + 3) / 4 * 4);
+    }
+  }
+  const std::uint64_t bytes = records * layout.record_size;
+  return bytes == 0 ? end_of_fixed : record_begin + bytes;
+}
+
+void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t v,
+                 const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
+                 const std::byte* data, std::vector<Run>& runs) {
   if (Box{start, count}.elements() == 0) return;
-  std::vector<std::size_t> index(rank, 0);
-  const bool is_row =
-      // else the last dimension is the record
-      rank > 0 && placement.stride[rank - 1] == placement.element;
-  const std::size_t run_size = placement.element * (is_row ? count[rank - 1] : 1);
-  std::vector<std::size_t> steps = count;
+  const ClassicLayout::Place& place = layout.variables[v];
+  const std::vector<std::size_t> shape = schema.shape(schema.variables[v]);
+  const std::size_t element = bytes_of(schema.variables[v].type), rank = count.size();
+  std::vector<std::uint64_t> stride(rank); // bytes in the file
+  std::uint64_t row = element;
+  for (std::size_t d = rank; d-- > 0; row *= shape[d]) stride[d] = row;
+  if (place.is_record) stride[0] = layout.record_size;
+  const bool is_row = rank > (place.is_record ? 1 : 0); // else the last dimension is the record
+  const std::size_t run_size = element * (is_row ? count[rank - 1] : 1);
+  std::vector<std::size_t> steps = count, index(rank, 0);
   if (is_row) steps.back() = 1;
   do {
-    std::uint64_t begin = placement.begin;
-    for (std::size_t d = 0; d < rank; ++d) begin += (start[d] + index[d]) * placement.stride[d];
+    std::uint64_t begin = place.begin;
+    for (std::size_t d = 0; d < rank; ++d) begin += (start[d] + index[d]) * stride[d];
     if (!runs.empty() && runs.back().begin + runs.back().size == begin &&
         runs.back().data + runs.back().size == data) {
       runs.back().size += run_size;
     } else {
-      runs.push_back({begin, run_size, data});
+      runs.push_back({begin, run_size, data, v});
     }
     data += run_size;
   } while (next_index(index, steps));
-}
-
-Placement placement_of(std::uint64_t begin, std::size_t element,
-                       const std::vector<std::size_t>& shape,
-                       std::optional<std::uint64_t> record_stride) {
-  Placement placement{begin, element, std::vector<std::uint64_t>(shape.size())};
-  std::uint64_t row = element;
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    placement.stride[d] = row;
-    row *= shape[d];
-  }
-  if (record_stride) placement.stride[0] = *record_stride;
-  return placement;
-}
-
-Placement placement_of(const Schema& schema, const RunLayout& layout, std::size_t v) {
-  const Variable& variable = schema.variables[v];
-  std::optional<std::uint64_t> record_stride;
-  if (schema.has_records(variable)) record_stride = layout.record_stride;
-  return placement_of(layout.begin[v], bytes_of(variable.type), schema.shape(variable),
-                      record_stride);
 }
 
 } // namespace nunatak::io

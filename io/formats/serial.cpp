@@ -12,7 +12,7 @@
 
 #include <netcdf.h>
 
-#include <optional>
+#include <numeric>
 
 namespace nunatak::io {
 
@@ -22,36 +22,28 @@ namespace {
 class Serial final : public Format {
 public:
   Serial(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_rank(rank_in(comm)), m_path(path), m_schema(schema), m_options(options) {
-    if (m_rank != 0) return;
-    std::size_t buffer = 1 << 20; // of NetCDF-C; by default as small as a disk block
-    const int status =
-        nc__create(path.c_str(), NC_CLOBBER | classic_mode(schema), 0, &buffer, &m_ncid);
-    if (status != NC_NOERR) m_ncid = -1;
-    check(status, "expected to create it");
-  }
+      : m_rank(rank_in(comm)), m_path(path), m_schema(schema), m_options(options),
+        m_ids(schema.variables.size(), -1) {}
   ~Serial() override {
     if (m_ncid >= 0) nc_close(m_ncid);
   }
 
   void define() override {
-    m_ids.assign(m_schema.variables.size(), -1);
     if (m_rank != 0) return;
+    create_classic(m_path, m_schema, m_options);
+    std::size_t buffer = 1 << 20; // of NetCDF-C; by default as small as a disk block
+    const int status = nc__open(m_path.c_str(), NC_WRITE, &buffer, &m_ncid);
+    if (status != NC_NOERR) m_ncid = -1;
+    check(status, "expected to open it");
     int old_fill = 0;
     check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
-    m_definition.emplace(m_ncid, m_path, m_schema);
-    m_definition->dimensions();
-    for (std::size_t v = 0; v < m_ids.size() && m_options.define == "upfront"; ++v)
-      m_ids[v] = m_definition->variable(v);
-    m_definition->attributes();
-    end_define(m_options.header);
-    if (m_options.define != "upfront") return; // offsets are not known yet
-    check(nc_sync(m_ncid), "header");
-    m_layout = read_classic_layout(m_path);
+    if (m_options.define == "upfront") std::iota(m_ids.begin(), m_ids.end(), 0);
+    m_moved.count(m_path, false);
   }
 
+  /// For the variables defined so far, on rank 0.
   std::uint64_t expected_size(std::uint64_t records) const override {
-    return m_layout ? m_layout->size(records) : 0;
+    return m_moved.layout().size(records);
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
@@ -72,9 +64,6 @@ public:
   }
 
   void wait() override {}
-  void flush() override {
-    if (m_rank == 0) check(nc_sync(m_ncid), "flush");
-  }
   void close() override {
     if (m_rank != 0) return;
     for (std::size_t v = 0; v < m_ids.size(); ++v) {
@@ -91,15 +80,12 @@ private:
     check_status<NetcdfC>(status, m_path, what);
   }
 
-  void end_define(std::size_t header) const {
-    check(nc__enddef(m_ncid, header, m_options.align, 0, m_options.align), "header");
-  }
-
   void define_late(std::size_t v) {
     check(nc_redef(m_ncid), "expected to define more");
-    m_ids[v] = m_definition->variable(v);
+    m_ids[v] = Definition<NetcdfC>(m_ncid, m_path, m_schema).variable(v);
     // the first variable fixes the end of the header
-    end_define(m_n_late++ == 0 ? m_options.header : 0);
+    const std::size_t header = m_n_late++ == 0 ? m_options.header : 0;
+    check(nc__enddef(m_ncid, header, m_options.align, 0, m_options.align), "header");
     check(nc_sync(m_ncid), "flush");
     m_work.moved_bytes += m_moved.count(m_path, false);
   }
@@ -110,9 +96,7 @@ private:
   Options m_options;
   int m_ncid = -1;        ///< on rank 0
   std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
-  std::optional<Definition<NetcdfC>> m_definition;
-  int m_n_late = 0;                      ///< late definitions so far
-  std::optional<ClassicLayout> m_layout; ///< if everything is defined upfront
+  int m_n_late = 0;       ///< late definitions so far
   MovedBytes m_moved;
   Buffer m_packed;
   Work m_work;

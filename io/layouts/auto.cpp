@@ -2,7 +2,6 @@
 
 #include "io/agree.hpp"
 #include "io/formats/runs.hpp"
-#include "io/layouts/format_around.hpp"
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
@@ -46,10 +45,11 @@ struct DealtFile {
   std::vector<std::uint64_t> begin;
   Deal deal;
 
-  DealtFile(const Schema& schema, std::size_t aggregators, std::size_t stripe, const Format* file)
-      : begin(packed_layout(schema).begin) {
+  DealtFile(const Schema& schema, std::size_t aggregators, std::size_t stripe, const Format* file) {
+    const ClassicLayout packed = packed_layout(schema);
     std::uint64_t end = 0;
-    for (std::size_t v = 0; v < begin.size(); ++v) {
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+      begin.push_back(packed.variables[v].begin);
       if (file != nullptr) begin[v] = file->first_byte(v).value_or(begin[v]);
       end = std::max(end, begin[v] + schema.bytes(schema.variables[v]));
     }
@@ -57,33 +57,30 @@ struct DealtFile {
   }
 };
 
-/// Puts values that move into a Remap, and the others into its inner format.
-class Auto final : public FormatAround {
+class ByCost final : public Choice {
 public:
-  Auto(MPI_Comm comm, const Schema& schema, const std::vector<int>& aggregators,
-       const Stripe& stripe, Format& native, std::unique_ptr<Format> remap)
-      : FormatAround(std::move(remap)), m_comm(comm), m_schema(schema), m_aggregators(aggregators),
-        m_stripe(stripe), m_native(native), m_moves(schema.variables.size()) {}
+  ByCost(MPI_Comm comm, const Schema& schema, const std::vector<int>& aggregators,
+         std::size_t stripe, const Format& file)
+      : m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_file(file),
+        m_moves(schema.variables.size()) {}
 
-  void put(std::size_t v, const Hyperslab& slab) override {
+  bool moves(std::size_t v, const Hyperslab& slab) override {
     if (!m_moves[v]) m_moves[v] = choose(v, slab);
-    (*m_moves[v] ? *m_inner : m_native).put(v, slab);
+    return *m_moves[v];
   }
 
-  /// Adds the choice as "layout".
-  std::map<std::string, std::string> hints() const override {
-    std::map<std::string, std::string> hints = FormatAround::hints();
+  std::string text() const override {
     const auto n = [](std::int64_t number) { return std::to_string(number); };
-    hints["layout"] = n(m_stay.variables) + " variable(s) stay: " + n(m_stay.calls) + " calls; " +
-                      n(m_move.variables) + " variable(s) move: " + n(m_move.sent) +
-                      " bytes sent instead of " + n(m_move.calls) + " calls; " + m_stripe.text();
-    return hints;
+    return n(m_stay.variables) + " variable(s) stay: " + n(m_stay.calls) + " calls; " +
+           n(m_move.variables) + " variable(s) move: " + n(m_move.sent) +
+           " bytes sent instead of " + n(m_move.calls) + " calls; stripes of " +
+           std::to_string(m_stripe) + " bytes";
   }
 
 private:
   /// Whether a variable moves, from what all ranks have of it: one small reduction.
   bool choose(std::size_t v, const Hyperslab& slab) {
-    const DealtFile file(m_schema, m_aggregators.size(), m_stripe.bytes, &m_native);
+    const DealtFile file(m_schema, m_aggregators.size(), m_stripe, &m_file);
     const Variable& variable = m_schema.variables[v];
     const auto size = static_cast<std::int64_t>(bytes_of(variable.type));
     std::int64_t counts[3] = {0, 0, 0}; // native calls; bytes; bytes sent if the values move
@@ -116,8 +113,8 @@ private:
   MPI_Comm m_comm;
   const Schema& m_schema;
   std::vector<int> m_aggregators;
-  Stripe m_stripe;
-  Format& m_native;
+  std::size_t m_stripe;
+  const Format& m_file;
   std::vector<std::optional<bool>> m_moves; ///< of each variable, once it was put
   Totals m_stay, m_move;
 };
@@ -184,14 +181,15 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, const Stripe& stripe) {
-  Format& native = *inner;
+                                  std::unique_ptr<Format> inner, std::size_t stripe) {
+  const Format& native = *inner;
   const BoxesOf boxes = [&native, n = aggregators.size(), stripe](const Schema& of, std::size_t v) {
-    const DealtFile file(of, n, stripe.bytes, &native);
+    const DealtFile file(of, n, stripe, &native);
     return run_boxes(of, v, file.deal, file.begin[v]);
   };
-  auto remap = make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner));
-  return std::make_unique<Auto>(comm, schema, aggregators, stripe, native, std::move(remap));
+  auto choice = std::make_unique<ByCost>(comm, schema, aggregators, stripe, native);
+  return make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner),
+                    std::move(choice));
 }
 
 } // namespace nunatak::io

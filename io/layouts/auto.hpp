@@ -22,7 +22,7 @@
 //
 // The ranks write to consecutive stripes at a time, which lie on different servers, and what a rank
 // receives is contiguous: a format that merges neighbours (`direct`) writes many small variables by
-// one call. Decided when a variable of a shape and type is first put, by one small reduction.
+// one call. Decided when a variable is first put, by one small reduction.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -58,6 +58,6 @@ std::size_t runs_in(const Box& box, const Box& whole);
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending.
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, const Stripe& stripe);
+                                  std::unique_ptr<Format> inner, std::size_t stripe);
 
 } // namespace nunatak::io

@@ -23,13 +23,6 @@ bool is_decomposition(const Contents::Attribute& a) {
   return a.name.rfind(decomposition_attribute, 0) == 0;
 }
 
-const Contents::Attribute* find(const std::vector<Contents::Attribute>& attributes,
-                                const std::string& name) {
-  const auto found = std::find_if(attributes.begin(), attributes.end(),
-                                  [&](const auto& a) { return a.name == name; });
-  return found == attributes.end() ? nullptr : &*found;
-}
-
 /// The attribute with a file's part of a dimension; nullptr if the dimension is not cut.
 const Contents::Attribute* decomposition_of(const Contents& contents, std::size_t dimension) {
   const std::string& name = contents.dimensions[dimension].name;
@@ -205,7 +198,11 @@ void Subfiles::compare(std::size_t subfile, const Contents& whole) const {
   const auto text = [&](const json& contents) {
     return contents.contains(place) ? contents.at(place).dump() : "none";
   };
-  fail(subfile, place.to_string() + ": expected " + text(expected) +
+  json::json_pointer owner = place; // of the difference: a dimension, a variable, an attribute
+  while (!owner.empty() && !expected.contains(owner / "name")) owner.pop_back();
+  const std::string name =
+      owner.empty() ? "" : " ('" + expected.at(owner / "name").get<std::string>() + "')";
+  fail(subfile, place.to_string() + name + ": expected " + text(expected) +
                     ", as in the first subfile, found " + text(found));
 }
 

@@ -1,6 +1,7 @@
 #include "io/layouts/partition.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -27,26 +28,18 @@ std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v)
   return places;
 }
 
-/// The largest r with r^n <= x.
+/// The largest r with r^n <= x, of at least 1.
 std::size_t root(std::size_t x, std::size_t n) {
   const auto fits = [&](std::size_t r) {
-    std::size_t power = 1;
-    for (std::size_t k = 0; k < n; ++k) {
-      if (power > x / r) return false;
-      power *= r;
-    }
-    return true;
+    std::size_t rest = x;
+    for (std::size_t k = 0; k < n; ++k) rest /= r;
+    return rest > 0;
   };
-  std::size_t low = 1, high = x; // low fits
-  while (low < high) {
-    const std::size_t middle = low + (high - low + 1) / 2;
-    if (fits(middle)) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
+  auto r = static_cast<std::size_t>(
+      std::pow(static_cast<double>(x), 1.0 / static_cast<double>(n))); // perhaps rounded
+  while (fits(r + 1)) ++r;
+  while (!fits(r)) --r;
+  return r;
 }
 
 /// Lengths of a tile of about `cells` cells, as nearly equal as possible.
@@ -196,33 +189,21 @@ Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
   std::stable_sort(meetings.begin(), meetings.end(),
                    [](const auto& a, const auto& b) { return a.size() > b.size(); });
 
-  int n_axes = 0;
   for (const auto& dims : meetings) {
-    if (n_axes == 0) n_axes = dims.size() > 1 ? static_cast<int>(dims.size()) : 0;
-    std::set<int> taken;
-    for (const std::size_t d : dims) taken.insert(m_axis[d]);
-    for (const std::size_t d : dims) {
-      if (m_axis[d] != uncut) continue;
-      int axis = dims.size() > 1 ? 0 : alone;
-      while (axis >= 0 && taken.count(axis) > 0) ++axis;
-      m_axis[d] = axis;
-      taken.insert(axis);
+    for (std::size_t n = 0; n < dims.size(); ++n) {
+      if (m_axis[dims[n]] == uncut) m_axis[dims[n]] = dims.size() > 1 ? static_cast<int>(n) : alone;
     }
   }
   // of two dimensions of a variable on one axis only the first can be cut
-  for (bool again = true; again;) {
-    again = false;
-    for (const auto& dims : meetings) {
-      std::set<int> taken;
-      for (const std::size_t d : dims) {
-        if (m_axis[d] == uncut || taken.insert(m_axis[d]).second) continue;
-        m_axis[d] = uncut;
-        again = true;
-      }
+  for (const auto& dims : meetings) {
+    std::set<int> taken;
+    for (const std::size_t d : dims) {
+      if (m_axis[d] != uncut && !taken.insert(m_axis[d]).second) m_axis[d] = uncut;
     }
   }
+  const std::size_t n_axes = meetings.empty() || meetings[0].size() == 1 ? 0 : meetings[0].size();
   // the least of each axis
-  std::vector<std::size_t> lengths(static_cast<std::size_t>(n_axes), static_cast<std::size_t>(-1));
+  std::vector<std::size_t> lengths(n_axes, static_cast<std::size_t>(-1));
   for (std::size_t d = 0; d < m_axis.size(); ++d) {
     const std::size_t length = schema.dimensions[d].length;
     if (m_axis[d] >= 0) {
@@ -304,11 +285,7 @@ std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::s
       if (n % cuts == 0) result.push_back(box);
       continue;
     }
-    const auto enough =
-        std::find_if(box.count.begin(), box.count.end(), [&](std::size_t c) { return c >= cuts; });
-    const auto along =
-        enough != box.count.end() ? enough : std::max_element(box.count.begin(), box.count.end());
-    const auto d = static_cast<std::size_t>(along - box.count.begin());
+    const std::size_t d = dimension_to_cut(box.count, cuts);
     const std::size_t begin = first_of(box.count[d], n % cuts, cuts),
                       end = first_of(box.count[d], n % cuts + 1, cuts);
     box.start[d] += begin;

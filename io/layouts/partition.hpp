@@ -43,9 +43,9 @@ bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_
 /// all its variables.
 ///
 /// The variable with most distributed dimensions is cut into the grid of aggregators with the
-/// shortest subdomain boundaries; its dimensions are the axes. A dimension of another variable
-/// takes a free axis (staggered grids: xt and xu are cut alike); one that never occurs together
-/// with another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
+/// shortest subdomain boundaries; its dimensions are the axes. The n-th dimension of another
+/// variable has the n-th axis (staggered grids: xt and xu are cut alike); one that never occurs
+/// together with another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
 class Rectangles {
 public:
   Rectangles(const Schema& schema, std::size_t aggregators);

@@ -1,9 +1,7 @@
 #include "io/layouts/remap.hpp"
 
 #include "io/agree.hpp"
-#include "io/formats/quota.hpp"
 #include "io/layouts/exchange.hpp"
-#include "io/layouts/format_around.hpp"
 
 #include <algorithm>
 #include <map>
@@ -32,14 +30,14 @@ struct Schedule {
   std::vector<std::vector<std::int64_t>> n_targets;
 };
 
-class Remap final : public FormatAround {
+class Remap final : public Format {
 public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
-        std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner)
-      : FormatAround(std::move(inner)), m_comm(comm), m_schema(schema), m_topology(topology),
-        m_aggregators(std::move(aggregators)), m_boxes_of(std::move(boxes_of)) {
-    m_waiting.limit = static_cast<std::int64_t>(options.copy_bytes() * m_aggregators.size());
-  }
+        std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
+        std::unique_ptr<Choice> choice)
+      : m_inner(std::move(inner)), m_choice(std::move(choice)), m_comm(comm), m_schema(schema),
+        m_topology(topology), m_aggregators(std::move(aggregators)),
+        m_boxes_of(std::move(boxes_of)), m_waiting(options.copy_bytes(), m_aggregators.size()) {}
 
   void define() override {
     m_inner->define();
@@ -47,21 +45,21 @@ public:
       m_boxes.push_back(m_boxes_of(m_schema, v));
       std::size_t elements = 0;
       for (const auto& boxes : m_boxes.back()) elements += elements_of(boxes);
-      m_bytes.push_back(static_cast<std::int64_t>(elements * bytes_of(type_of(v))));
+      m_bytes.push_back(elements * bytes_of(type_of(v)));
     }
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    // several parts of a variable are put
-    const bool goes_on = !m_puts.empty() && m_puts.back().v == v;
-    const std::int64_t bytes = goes_on ? 0 : m_bytes[v];
+    if (m_choice && !m_choice->moves(v, slab)) return m_inner->put(v, slab);
+    const bool is_further_part = !m_puts.empty() && m_puts.back().v == v;
+    const std::size_t bytes = is_further_part ? 0 : m_bytes[v];
     if (!m_waiting.has_room(bytes)) move_pending();
-    const auto n_parts = static_cast<std::size_t>(m_waiting.parts(m_bytes[v]));
+    const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
     if (n_parts > 1) return move({{v, slab}}, n_parts);
     Put copy{v, slab};
     copy.slab.now_packed(m_copies.keep(slab, type_of(v)), type_of(v));
     m_puts.push_back(copy);
-    m_waiting.bytes += bytes;
+    m_waiting.add(bytes);
   }
 
   void wait() override {
@@ -73,6 +71,28 @@ public:
     Work sum = m_inner->work();
     return sum += m_work;
   }
+  /// With a choice its text as "layout".
+  std::map<std::string, std::string> hints() const override {
+    std::map<std::string, std::string> hints = m_inner->hints();
+    if (m_choice) hints["layout"] = m_choice->text();
+    return hints;
+  }
+
+  // The rest is the inner format's.
+  void use_disk_caller(const DiskCaller& call) override { m_inner->use_disk_caller(call); }
+  std::uint64_t expected_size(std::uint64_t n) const override { return m_inner->expected_size(n); }
+  std::optional<std::uint64_t> first_byte(std::size_t v) const override {
+    return m_inner->first_byte(v);
+  }
+  void close() override { m_inner->close(); }
+  bool grows_in_place() const override { return m_inner->grows_in_place(); }
+  void flush_values() override { m_inner->flush_values(); }
+  void count_records() override { m_inner->count_records(); }
+  Reopened reopen(const std::string& path, std::uint64_t records) override {
+    return m_inner->reopen(path, records);
+  }
+  Sums own_sums(std::size_t records) const override { return m_inner->own_sums(records); }
+  std::vector<OutputFile> files() const override { return m_inner->files(); }
 
 private:
   /// A rank whose inner format fails still takes part in the next rounds.
@@ -88,7 +108,7 @@ private:
     if (!m_puts.empty()) move(m_puts, 1);
     m_puts.clear();
     m_copies.clear();
-    m_waiting.bytes = 0;
+    m_waiting.clear();
   }
 
   /// Move the puts to the aggregators, which write them, in `n_parts` steps.
@@ -233,17 +253,19 @@ private:
   Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
+  std::unique_ptr<Format> m_inner;
+  std::unique_ptr<Choice> m_choice; ///< or nullptr: all variables move
   MPI_Comm m_comm;
   const Schema& m_schema;
   int m_rank = rank_in(m_comm);
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
-  std::vector<Boxes> m_boxes;        ///< of each variable
-  std::vector<std::int64_t> m_bytes; ///< of a record of each variable, over all aggregators
-  Waiting m_waiting{0};              ///< copies over all ranks, counted alike by all ranks
-  std::vector<Put> m_puts;           ///< since the last round
-  Copies m_copies;                   ///< of their values
+  std::vector<Boxes> m_boxes;       ///< of each variable
+  std::vector<std::size_t> m_bytes; ///< of a record of each variable, over all aggregators
+  Waiting m_waiting;
+  std::vector<Put> m_puts; ///< since the last round
+  Copies m_copies;         ///< of their values
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
   Buffer m_outgoing, m_incoming, m_assembled;
   KeptError m_error;
@@ -254,9 +276,10 @@ private:
 
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner) {
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
+                                   std::unique_ptr<Choice> choice) {
   return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators),
-                                 std::move(boxes_of), std::move(inner));
+                                 std::move(boxes_of), std::move(inner), std::move(choice));
 }
 
 } // namespace nunatak::io

@@ -17,17 +17,30 @@
 #include "io/layouts/partition.hpp"
 
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace nunatak::io {
 
 /// What each aggregator writes of variable v.
 using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 
+/// Which variables move; the others are put into the inner format where they are (auto.hpp).
+class Choice {
+public:
+  virtual ~Choice() = default;
+  /// Collective when a variable is first put, and the same on all ranks.
+  virtual bool moves(std::size_t v, const Hyperslab& slab) = 0;
+  virtual std::string text() const = 0; ///< for the report
+};
+
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending, in the
 /// order of boxes_of. Where boxes overlap, both aggregators receive the values. The inner format
 /// gets lasting slabs (some empty), as many of each variable and record on every rank.
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner);
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
+                                   std::unique_ptr<Choice> choice = nullptr);
 
 } // namespace nunatak::io

@@ -56,6 +56,8 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
   return subfile;
 }
 
+OpenFunction open_null; // formats/null.cpp
+
 namespace {
 
 class SplitFiles final : public Format {
@@ -63,7 +65,7 @@ public:
   SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options,
              const std::vector<int>& aggregators, OpenFunction* open)
       : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators),
-        m_open(open) {
+        m_open(open), m_format(open_null(comm, m_path, schema, options)) {
     const int rank = rank_in(comm);
     m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) -
                                       m_aggregators.begin());
@@ -95,36 +97,27 @@ public:
   void use_disk_caller(const DiskCaller& call_disk) override { m_call_disk = call_disk; }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    if (!m_format) return;
+    if (slab.elements() == 0) return m_format->put(v, slab);
     Hyperslab local = slab;
     const Variable& variable = m_schema.variables[v];
-    for (std::size_t n = 0; n < variable.dimensions.size() && slab.elements() > 0; ++n)
+    for (std::size_t n = 0; n < variable.dimensions.size(); ++n)
       local.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
-    if (!m_sums || local.elements() == 0) return m_format->put(v, local);
+    if (!m_sums) return m_format->put(v, local);
     const std::uint64_t sum = summed(local, variable.type, shape_of_record(m_schema, v),
                                      [&](const Hyperslab& given) { m_format->put(v, given); });
     m_sums->add(v, m_schema.has_records(variable) ? local.start[0] : no_record, sum);
   }
 
-  void wait() override {
-    if (m_format) m_format->wait();
-  }
-  void flush() override {
-    if (m_format) m_format->flush();
-  }
-  void close() override {
-    if (m_format) m_format->close();
-  }
+  void wait() override { m_format->wait(); }
+  void close() override { m_format->close(); }
   std::uint64_t expected_size(std::uint64_t records) const override {
-    return m_format ? m_format->expected_size(records) : 0;
+    return m_format->expected_size(records);
   }
   Sums own_sums(std::size_t records) const override {
     return m_sums->reduce(MPI_COMM_SELF, m_schema, records);
   }
-  Work work() const override { return m_format ? m_format->work() : Work{}; }
-  std::map<std::string, std::string> hints() const override {
-    return m_format ? m_format->hints() : std::map<std::string, std::string>{};
-  }
+  Work work() const override { return m_format->work(); }
+  std::map<std::string, std::string> hints() const override { return m_format->hints(); }
   std::vector<OutputFile> files() const override {
     std::vector<OutputFile> files;
     if (!has_features(m_options, netcdf)) return files; // nothing is written
@@ -143,7 +136,7 @@ private:
   bool m_is_split = true;
   Schema m_schema;                  ///< of this rank's file
   std::vector<std::size_t> m_first; ///< by dimension, first index of this file in the whole
-  std::unique_ptr<Format> m_format; ///< on aggregators
+  std::unique_ptr<Format> m_format; ///< on other ranks than aggregators null
   DiskCaller m_call_disk = call_at_once;
   std::optional<ValueSums> m_sums; ///< of this rank's file
 };

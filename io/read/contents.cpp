@@ -101,7 +101,9 @@ NcFile::NcFile(const std::string& path) {
   // NetCDF-C takes text before a colon for a protocol or a drive
   const std::string name =
       path.find(':') == std::string::npos || path[0] == '/' ? path : "./" + path;
-  check(nc_open(name.c_str(), NC_NOWRITE, &m_id), path,
+  // of NetCDF-C for classic files; by default a page, with a call for each
+  std::size_t buffer = 256 << 10;
+  check(nc__open(name.c_str(), NC_NOWRITE, &buffer, &m_id), path,
         "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
 }
 
@@ -133,18 +135,14 @@ Contents contents_of(const NcFile& file, const std::string& path) {
   check(nc_inq_nvars(nc, &n_variables), path, "number of variables");
   for (int id = 0; id < n_variables; ++id) {
     Contents::Variable v;
-    int rank = 0;
-    check(nc_inq_varname(nc, id, name), path, "name of a variable");
+    int rank = 0, axes[NC_MAX_VAR_DIMS] = {};
+    check(nc_inq_var(nc, id, name, &v.nc_type, &rank, axes, nullptr), path, "a variable");
     v.name = name;
-    check(nc_inq_vartype(nc, id, &v.nc_type), path, "type of '" + v.name + "'");
     check(nc_inq_type(nc, v.nc_type, name, nullptr), path, "type of '" + v.name + "'");
     v.type = name;
-    check(nc_inq_varndims(nc, id, &rank), path, "dimensions of '" + v.name + "'");
-    std::vector<int> of_v(static_cast<std::size_t>(rank));
-    check(nc_inq_vardimid(nc, id, of_v.data()), path, "dimensions of '" + v.name + "'");
-    for (const int d : of_v)
+    for (int n = 0; n < rank; ++n)
       v.axes.push_back(
-          static_cast<std::size_t>(std::find(ids.begin(), ids.end(), d) - ids.begin()));
+          static_cast<std::size_t>(std::find(ids.begin(), ids.end(), axes[n]) - ids.begin()));
     v.attributes = attributes_of(nc, id, path);
     contents.variables.push_back(std::move(v));
   }

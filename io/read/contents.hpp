@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -57,6 +58,13 @@ struct Contents {
 };
 
 Contents contents_of(const NcFile& file, const std::string& path);
+
+/// The dimension, variable or attribute of that name; nullptr if there is none.
+template <class T> const T* find(const std::vector<T>& list, const std::string& name) {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const T& element) { return element.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
 
 /// The text of an attribute up to its first NUL, trimmed: C pads with NULs, Fortran with blanks.
 std::string plain_text(const Contents::Attribute& attribute);

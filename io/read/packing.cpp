@@ -64,12 +64,7 @@ Packing::Packing(const Contents::Variable& variable, const std::string& path) {
   const auto fail = [&](const std::string& what) {
     throw Error("file '" + path + "': variable '" + variable.name + "': " + what);
   };
-  const auto find = [&](const std::string& name) -> const Contents::Attribute* {
-    for (const Contents::Attribute& a : variable.attributes) {
-      if (a.name == name) return &a;
-    }
-    return nullptr;
-  };
+  const auto find = [&](const std::string& name) { return io::find(variable.attributes, name); };
   /// Values of an attribute, as many as expected (0: any number); none if it is absent.
   const auto numbers = [&](const std::string& name, std::size_t expected) -> std::vector<double> {
     const Contents::Attribute* const a = find(name);

@@ -9,17 +9,14 @@
 //     2 2 3 3                 2 2 3 3   reader 2, first
 //     2 2 3 3                 2 2 3 3   reader 2, second
 //
-// Rank 0 alone reads the header; with `direct` it broadcasts the offsets of a classic file
-// (classic_file.hpp). NetCDF-4, and else every file, is read by NetCDF-C on each reader.
-// Each byte is read once, however boxes overlap. Memory of a reader: a slab
-// (ReadOptions::slab_bytes) and about as much in messages. If all ranks request the same box, rank
-// 0 reads and broadcasts. After a failed read all messages are still sent, so that no rank hangs.
+// Rank 0 reads the header and broadcasts it; readers read slabs by serial NetCDF-C. Each byte is
+// read once, however boxes overlap. Memory of a reader: a slab (ReadOptions::slab_bytes) and about
+// as much in messages. If all ranks request the same box, rank 0 reads and broadcasts. After a
+// failed read all messages are still sent, so that no rank hangs.
 #include "io/agree.hpp"
-#include "io/formats/byte_order.hpp"
 #include "io/layouts/exchange.hpp"
-#include "io/topology.hpp"
-#include "io/read/classic_file.hpp"
 #include "io/read/source.hpp"
+#include "io/topology.hpp"
 #include "io/watchdog.hpp"
 
 #include <netcdf.h>
@@ -46,31 +43,19 @@ struct Request {
 
 class ReadAndSend final : public ReadSource {
 public:
-  /// `readers`: ranks, ascending, with 0. `knows_classic`: reads classic files without NetCDF-C.
+  /// `readers`: ranks, ascending, with 0.
   ReadAndSend(const std::string& path, MPI_Comm comm, std::size_t slab_bytes,
-              std::vector<int> readers, bool knows_classic)
+              std::vector<int> readers)
       : m_path(path), m_comm(comm), m_slab_bytes(std::min<std::size_t>(slab_bytes, 1 << 30)),
         m_readers(std::move(readers)) {
-    ClassicLayout layout;
     on_rank_0(comm, [&] {
-      m_netcdf.emplace(path);
-      m_contents = contents_of(*m_netcdf, path);
-      if (m_contents.is_hdf5 || !knows_classic) return;
-      m_netcdf.reset();
-      layout = read_classic_layout(path).value();
+      m_file.emplace(path);
+      m_contents = contents_of(*m_file, path);
     });
     broadcast(m_contents, comm);
-    const bool without_library = knows_classic && !m_contents.is_hdf5;
-    std::vector<Placement> placements;
-    if (without_library) placements = broadcast_placements(layout, m_contents, comm);
-    m_is_swapped = without_library && !memory_is_big_endian();
     if (!std::binary_search(m_readers.begin(), m_readers.end(), m_rank)) return;
     m_statistics.openers = 1;
-    if (without_library) {
-      m_classic.emplace(path, std::move(placements));
-    } else if (!m_netcdf) {
-      m_netcdf.emplace(path);
-    }
+    if (!m_file) m_file.emplace(path);
   }
 
   void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) override {
@@ -87,7 +72,6 @@ public:
         Watchdog::of_process().advance();
       }
     }
-    if (m_is_swapped) swap_bytes(values, box.elements(), bytes);
     m_statistics.scatter_seconds += MPI_Wtime() - begin - (m_statistics.read_seconds - read_before);
     error.rethrow();
   }
@@ -182,22 +166,13 @@ private:
   void read_slab(const Request& request, const Box& slab, std::byte* values, KeptError& error) {
     if (error.is_set()) return;
     const double begin = MPI_Wtime();
-    const auto complain = [&](const std::string& found) {
-      error.set(read_failure(m_path, m_contents.variables[request.v].name, slab, found));
-    };
-    if (m_classic) {
-      try {
-        m_classic->read(request.v, slab, values, m_statistics);
-      } catch (const Error& e) {
-        complain(e.what());
-      }
-    } else {
-      const int status = nc_get_vara(m_netcdf->id(), static_cast<int>(request.v), slab.start.data(),
-                                     slab.count.data(), values);
-      if (status != NC_NOERR) complain(nc_strerror(status));
-      m_statistics.bytes += static_cast<std::int64_t>(slab.elements() * request.bytes);
-      m_statistics.operations += 1;
-    }
+    const int status = nc_get_vara(m_file->id(), static_cast<int>(request.v), slab.start.data(),
+                                   slab.count.data(), values);
+    if (status != NC_NOERR)
+      error.set(
+          read_failure(m_path, m_contents.variables[request.v].name, slab, nc_strerror(status)));
+    m_statistics.bytes += static_cast<std::int64_t>(slab.elements() * request.bytes);
+    m_statistics.operations += 1;
     m_statistics.read_seconds += MPI_Wtime() - begin;
   }
 
@@ -205,10 +180,8 @@ private:
   MPI_Comm m_comm;
   int m_rank = rank_in(m_comm);
   std::size_t m_slab_bytes;
-  std::vector<int> m_readers; ///< their ranks, ascending
-  bool m_is_swapped = false;  ///< readers send the byte order of a classic file, not of memory
-  std::optional<ClassicFile> m_classic; ///< on readers: this one or the other
-  std::optional<NcFile> m_netcdf;
+  std::vector<int> m_readers;   ///< their ranks, ascending
+  std::optional<NcFile> m_file; ///< on readers
   std::vector<std::byte> m_slab, m_messages;
 };
 
@@ -223,20 +196,19 @@ std::string read_failure(const std::string& path, const std::string& variable, c
 
 std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm /*comm*/,
                                       const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(path, MPI_COMM_SELF, options.call_bytes, std::vector<int>{0},
-                                       false);
+  return std::make_unique<ReadAndSend>(path, MPI_COMM_SELF, options.call_bytes,
+                                       std::vector<int>{0});
 }
 
 std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm,
                                         const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(
-      path, comm, options.slab_bytes,
-      aggregators(make_topology(comm, options.ranks_per_node), 1), true);
+  return std::make_unique<ReadAndSend>(path, comm, options.slab_bytes,
+                                       aggregators(make_topology(comm, options.ranks_per_node), 1));
 }
 
 std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm,
                                         const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(path, comm, options.slab_bytes, std::vector<int>{0}, false);
+  return std::make_unique<ReadAndSend>(path, comm, options.slab_bytes, std::vector<int>{0});
 }
 
 } // namespace nunatak::io

@@ -115,6 +115,13 @@ T reduce_over(const char* label, const Cells& cells, const Later<T>& later, cons
   return {};
 }
 
+/// The += of a struct of sums as a result of reduce_over: adds the listed members.
+template <class T, class... Members>
+KOKKOS_INLINE_FUNCTION T& add_each(T& sums, const T& others, Members T::*... member) {
+  ((sums.*member += others.*member), ...);
+  return sums;
+}
+
 /// The largest of non-negative numbers (0 if there are none), as a result of reduce_over.
 struct Largest {
   double value = 0.0;

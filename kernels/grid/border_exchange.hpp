@@ -53,7 +53,7 @@ public:
     m_out.resize(locals);
     m_start.push_back(0);
     for (std::size_t r = 0; r < locals; ++r) {
-      const Patch p = ranks.patch(static_cast<int>(r));
+      const Patch p = ranks.patch(r);
       const std::array<Side, 4> sides = {{{-1, 0, 0, p.ym},
                                           {1, 0, p.ym, p.ym},
                                           {0, -1, 2 * p.ym, p.xm},
@@ -72,8 +72,8 @@ public:
     m_data = make_shared<T*>("border cells", m_start.back());
   }
 
-  T* data(int local) const { return m_data.data() + m_start[local]; }
-  const std::vector<Side>& sides(int local) const { return m_sides[local]; }
+  T* data(std::size_t local) const { return m_data.data() + m_start[local]; }
+  const std::vector<Side>& sides(std::size_t local) const { return m_sides[local]; }
 
   /// One message to each neighbour beyond a side. Cells at the domain edge keep their values.
   void exchange() {

@@ -88,6 +88,7 @@ public:
   virtual int local_size() const = 0;
   virtual int first() const = 0;
   Patch patch(int local) const { return m_decomposition.patch(first() + local); }
+  Patch patch(std::size_t local) const { return patch(static_cast<int>(local)); }
 
   /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one
   /// message to each of up to eight neighbours, regardless of the number of arrays. Ghosts beyond a
@@ -124,6 +125,7 @@ public:
     (void)local;
     count([visits](Traffic& t) { t.work += visits; });
   }
+  void work(std::size_t local, std::int64_t visits) { work(static_cast<int>(local), visits); }
 
   /// The same ranks over another grid, cut into as many patches, with a separate traffic().
   std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {

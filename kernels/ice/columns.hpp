@@ -236,10 +236,8 @@ KOKKOS_INLINE_FUNCTION double control_volume(const Column& z, int n, double H, i
 struct MeltedInside {
   FixedSum ice;            ///< metres of ice melted by the heat removed
   std::int64_t points = 0; ///< levels set back
-  KOKKOS_INLINE_FUNCTION MeltedInside& operator+=(const MeltedInside& other) {
-    ice += other.ice;
-    points += other.points;
-    return *this;
+  KOKKOS_INLINE_FUNCTION MeltedInside& operator+=(const MeltedInside& o) {
+    return add_each(*this, o, &MeltedInside::ice, &MeltedInside::points);
   }
 };
 

@@ -163,27 +163,23 @@ NUNATAK_WIDE(bool, find_slopes, (const FaceRow& row, int n, FacePack& pack), (ro
 
 // --- the flux
 
-/// D (m2 s-1) from the rate factor A (Pa-3 s-1), thickness (m) and squared surface slope. The
-/// default of sia_fluxes: A is independent of depth, so the integral over the column is exact.
-struct SiaDiffusivity {
-  KOKKOS_INLINE_FUNCTION double operator()(double A, double H, double slope2) const {
-    constexpr double rho_g = rho_ice * gravity;
-    const double H2 = H * H;
-    return 2.0 * A * (rho_g * rho_g * rho_g) / (glen_n + 2) * (H2 * H2 * H) * slope2;
-  }
-};
+/// D (m2 s-1) from the rate factor A (Pa-3 s-1), thickness (m) and squared surface slope. A is
+/// independent of depth, so the integral over the column is exact.
+KOKKOS_INLINE_FUNCTION double sia_diffusivity(double A, double H, double slope2) {
+  constexpr double rho_g = rho_ice * gravity;
+  const double H2 = H * H;
+  return 2.0 * A * (rho_g * rho_g * rho_g) / (glen_n + 2) * (H2 * H2 * H) * slope2;
+}
 
 /// Shear fluxes q_x and q_y (m2 s-1) on all faces of the owned cells. Needs edges, and ghosts of
 /// thickness H (m), mask and rate factor A (Pa-3 s-1; that of ice-free cells is not used next to
-/// ice). Ghosts beyond the domain repeat the edge: no flux. `diffusivity`: a function of (A, H,
-/// slope squared), see SiaDiffusivity; 0 if A and the slope are. No communication: both sides of a
+/// ice). Ghosts beyond the domain repeat the edge: no flux. No communication: both sides of a
 /// subdomain boundary compute the same bits. Returns the largest diffusivity on a face (m2 s-1),
 /// for max_over_ranks. `later`: as in reduce_over.
-template <class Diffusivity = SiaDiffusivity>
-double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
-                  const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A,
-                  const Array2<double>& q_x, const Array2<double>& q_y,
-                  const Diffusivity& diffusivity = {}, const Later<Largest>& later = {}) {
+inline double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
+                         const Array2<double>& H, const Array2<int>& mask, const Array2<double>& A,
+                         const Array2<double>& q_x, const Array2<double>& q_y,
+                         const Later<Largest>& later = {}) {
   constexpr int P = FacePack::P;
   const double per_dx = 1.0 / dx, per_dy = 1.0 / dy;
   const int end = patch.xm + 1, row = patch.xm + 2;
@@ -214,7 +210,7 @@ double sia_fluxes(const Patch& patch, double dx, double dy, const Edges& edges,
       double D[P] = {};
       // lab 6 begin: the flux through the faces | stub: throw "lab 6: not written yet";
       NUNATAK_INDEPENDENT
-      for (int p = 0; p < n; ++p) D[p] = diffusivity(pack.A[p], pack.H[p], pack.s2[p]);
+      for (int p = 0; p < n; ++p) D[p] = sia_diffusivity(pack.A[p], pack.H[p], pack.s2[p]);
       NUNATAK_INDEPENDENT
       for (int p = 0; p < n; ++p) q[p] = -D[p] * pack.s[p];
       // lab 6 end

@@ -47,13 +47,9 @@ struct MassBudget {
   FixedSum edge;    ///< ice that entered through the edge of the domain (negative: left)
   FixedSum clipped; ///< melt requested in excess of the ice available: H was set to 0
 
-  KOKKOS_INLINE_FUNCTION MassBudget& operator+=(const MassBudget& other) {
-    surface += other.surface;
-    basal += other.basal;
-    calved += other.calved;
-    edge += other.edge;
-    clipped += other.clipped;
-    return *this;
+  KOKKOS_INLINE_FUNCTION MassBudget& operator+=(const MassBudget& o) {
+    return add_each(*this, o, &MassBudget::surface, &MassBudget::basal, &MassBudget::calved,
+                    &MassBudget::edge, &MassBudget::clipped);
   }
   double change() const {
     return surface.value() - basal.value() - calved.value() + edge.value() + clipped.value();

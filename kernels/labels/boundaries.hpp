@@ -293,8 +293,8 @@ public:
     m_place.resize(masks.size());
     m_merge.resize(masks.size());
     for (std::size_t r = 0; r < locals; ++r) {
-      const Patch p = patch(r);
-      int* border = m_border->data(static_cast<int>(r));
+      const Patch p = m_ranks.patch(r);
+      int* border = m_border->data(r);
       m_border_numbers[r].assign(
           border, border + static_cast<std::size_t>(BorderCells{p.xm, p.ym}.size()) * m_masks);
       for (std::size_t m = 0; m < masks.size(); ++m) {
@@ -316,15 +316,13 @@ public:
       components[m]->number.resize(locals);
       for (std::size_t r = 0; r < locals; ++r) {
         finish(r, m, components[m]->fragments[r], components[m]->number[r]);
-        m_ranks.work(static_cast<int>(r), m_merge[m].fragments() + m_merge[m].edges());
+        m_ranks.work(r, m_merge[m].fragments() + m_merge[m].edges());
       }
     }
   }
 
 private:
   enum Unsent { not_counted = -2, counted = -1 }; // fragments that are not sent, in m_place
-
-  Patch patch(std::size_t local) const { return m_ranks.patch(static_cast<int>(local)); }
 
   /// On one rank fragments are whole components.
   static void keep(const LabelMask& mask, Components& found) {
@@ -357,7 +355,7 @@ private:
 
   /// f(position in the border, side) for all border cells of mask m with a neighbour beyond them.
   template <class F> void for_each_boundary_cell(std::size_t r, std::size_t m, const F& f) const {
-    for (const auto& side : m_border->sides(static_cast<int>(r))) {
+    for (const auto& side : m_border->sides(r)) {
       std::size_t at = static_cast<std::size_t>(side.first) * m_masks + m;
       for (int n = 0; n < side.cells; ++n, at += m_masks) f(at, side);
     }
@@ -382,7 +380,7 @@ private:
     for (int& of_fragment : place) {
       if (of_fragment >= 0) of_fragment = chosen++;
     }
-    int* border = m_border->data(static_cast<int>(r));
+    int* border = m_border->data(r);
     for_each_boundary_cell(r, m, [&](std::size_t at, const auto&) {
       border[at] = numbers[at] < 0 ? 0 : place[numbers[at]] + 1;
     });
@@ -391,9 +389,9 @@ private:
   /// The contribution of one rank to the gather for one mask.
   void contribute(std::size_t r, std::size_t m, const LabelMask& mask,
                   const LargeList<Component>& fragments, std::vector<std::int64_t>& out) {
-    const Patch p = patch(r);
+    const Patch p = m_ranks.patch(r);
     const std::vector<int>&numbers = m_border_numbers[r], &place = m_place[m][r];
-    const int* beyond = m_border->data(static_cast<int>(r));
+    const int* beyond = m_border->data(r);
     m_sent.clear();
     for_each_boundary_cell(r, m, [&](std::size_t at, const auto& side) {
       if (side.dx + side.dy > 0 || numbers[at] < 0 || beyond[at] == 0) return;
@@ -437,7 +435,7 @@ private:
   /// Replaces the fragments of a patch by whole components, with their numbers.
   void finish(std::size_t r, std::size_t m, LargeList<Component>& fragments,
               LargeList<int>& number) {
-    const Patch p = patch(r);
+    const Patch p = m_ranks.patch(r);
     const FragmentMerge& merge = m_merge[m];
     const std::vector<Component>& whole = merge.whole();
     const std::vector<int>& place = m_place[m][r];

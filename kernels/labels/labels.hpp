@@ -80,11 +80,10 @@ public:
       labels.fragments.resize(locals);
       components.push_back(&labels);
       for (std::size_t r = 0; r < locals; ++r) {
-        const Patch p = m_ranks.patch(static_cast<int>(r));
+        const Patch p = m_ranks.patch(r);
         m_label_patch(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
-        m_ranks.work(static_cast<int>(r), segments[r].size());
-        fill_border(p, segments[r], labels.component[r], masks.size(),
-                    border.data(static_cast<int>(r)) + m);
+        m_ranks.work(r, segments[r].size());
+        fill_border(p, segments[r], labels.component[r], masks.size(), border.data(r) + m);
       }
     }
     m_boundaries.join(masks, components, maxima);

@@ -21,9 +21,9 @@ public:
     Kokkos::fence("pico: first codes");
     std::vector<std::vector<std::int64_t>> values, nothing(m_codes.size());
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      find_segments(patch(r), m_codes[r], m_segments[r]);
-      m_ranks.work(static_cast<int>(r),
-                   3 * patch(r).cells()); // including the masks written later
+      find_segments(m_ranks.patch(r), m_codes[r], m_segments[r]);
+      m_ranks.work(r,
+                   3 * m_ranks.patch(r).cells()); // including the masks written later
       const auto& list = m_segments[r].list;
       const bool unknown = std::any_of(
           list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
@@ -52,8 +52,7 @@ public:
   }
 
 private:
-  Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
-  int row(std::size_t r) const { return patch(r).xm + 2; }
+  int row(std::size_t r) const { return m_ranks.patch(r).xm + 2; }
 
   void add_bits(const ComponentBits& bits) {
     const Component open = (*m_found)[of_ocean].largest();

@@ -92,7 +92,7 @@ public:
                               const std::vector<PicoFields>& out) const {
     std::vector<Answer> answers;
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      const Patch p = m_ranks.patch(static_cast<int>(r));
+      const Patch p = m_ranks.patch(r);
       answers.push_back(m_last[r].changed(p, in[r], out[r], m_options));
     }
     return answers;
@@ -119,7 +119,7 @@ private:
   /// Codes: continent, open ocean, lakes by a batch of three labellings; shelves, sea floor by two.
   void label(const std::vector<PicoInput>& in) {
     for (std::size_t r = 0; r < m_codes.size(); ++r)
-      m_last[r].read(m_ranks.patch(static_cast<int>(r)), in[r], m_options, m_codes[r]);
+      m_last[r].read(m_ranks.patch(r), in[r], m_options, m_codes[r]);
     const auto seen = [this](std::size_t r) {
       const SeenBasins& basins = m_last[r].seen();
       return std::vector<std::int64_t>{basins.largest, -static_cast<std::int64_t>(basins.smallest)};

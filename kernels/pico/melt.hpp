@@ -200,7 +200,7 @@ private:
   void read_first_sum(std::size_t r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
     // work of the physics and of two sums
     const auto cells = static_cast<std::int64_t>(local.cell.size());
-    m_ranks.work(static_cast<int>(r), 4 * cells + 3 * local.sea_cells);
+    m_ranks.work(r, 4 * cells + 3 * local.sea_cells);
     sums.assign(m_cells[r].sums.begin(), m_cells[r].sums.end());
   }
 

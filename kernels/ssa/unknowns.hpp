@@ -66,18 +66,13 @@ struct Counts {
   std::int64_t unknowns = 0;
   std::int64_t changed = 0; ///< cells that are unknowns in only one of this solve and the last
   KOKKOS_INLINE_FUNCTION Counts& operator+=(const Counts& o) {
-    loose += o.loose;
-    unknowns += o.unknowns;
-    changed += o.changed;
-    return *this;
+    return add_each(*this, o, &Counts::loose, &Counts::unknowns, &Counts::changed);
   }
 };
 struct Lengths {
   int unknowns = 0, elements = 0; ///< of the lists of a patch
   KOKKOS_INLINE_FUNCTION Lengths& operator+=(const Lengths& o) {
-    unknowns += o.unknowns;
-    elements += o.elements;
-    return *this;
+    return add_each(*this, o, &Lengths::unknowns, &Lengths::elements);
   }
 };
 

@@ -20,15 +20,9 @@ struct Seen {
   std::int64_t racing = 0;   ///< cells whose surface is faster than believed_speed
   Largest thickness, speed2; ///< m; of the base, m2 s-2
   FixedSum volume;           ///< sum of the thickness, m; times dx dy it is m3
-  KOKKOS_INLINE_FUNCTION Seen& operator+=(const Seen& other) {
-    grounded += other.grounded;
-    floating += other.floating;
-    broken += other.broken;
-    racing += other.racing;
-    thickness += other.thickness;
-    speed2 += other.speed2;
-    volume += other.volume;
-    return *this;
+  KOKKOS_INLINE_FUNCTION Seen& operator+=(const Seen& o) {
+    return add_each(*this, o, &Seen::grounded, &Seen::floating, &Seen::broken, &Seen::racing,
+                    &Seen::thickness, &Seen::speed2, &Seen::volume);
   }
 };
 

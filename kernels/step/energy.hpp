@@ -46,7 +46,7 @@ public:
             const std::vector<Forcing>& forcings, double dt) {
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
-      const Patch patch = m_ranks.patch(static_cast<int>(n));
+      const Patch patch = m_ranks.patch(n);
       const HorizontalVelocity& velocity = flows[n].velocity;
       base_heat_flux(patch, m_till, s, flows[n].tauc, forcings[n].bheatflx, m_base_flux[n]);
       temperature_step(patch, m_dx, m_dy, dt, m_levels, s.thk, s.mask, forcings[n].ice_surface_temp,

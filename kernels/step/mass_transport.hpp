@@ -25,16 +25,16 @@ public:
     for (std::size_t n = 0; n < states.size(); ++n) {
       const State& s = states[n];
       const Work& w = m_work[n];
-      total_flux(patch(n), s.edges, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x, flows[n].q_y,
-                 w.q_x, w.q_y);
-      outflow_factor(patch(n), m_dx, m_dy, dt, s.thk, w.q_x, w.q_y, w.outflow);
+      total_flux(m_ranks.patch(n), s.edges, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x,
+                 flows[n].q_y, w.q_x, w.q_y);
+      outflow_factor(m_ranks.patch(n), m_dx, m_dy, dt, s.thk, w.q_x, w.q_y, w.outflow);
     }
     launch_ghosts(m_ranks,
                   [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
     for (std::size_t n = 0; n < states.size(); ++n) {
       State& s = states[n];
       Work& w = m_work[n];
-      update_thickness(patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow,
+      update_thickness(m_ranks.patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow,
                        forcings[n].climatic_mass_balance, melt[n], w.thk, rho_ice, w.budget);
       std::swap(s.thk, w.thk);
     }
@@ -42,7 +42,7 @@ public:
       if (temperature_changed) return {states[n].thk, states[n].temp};
       return {states[n].thk};
     });
-    for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(patch(n));
+    for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(m_ranks.patch(n));
   }
   /// The budget of the last step, after a fence.
   MassBudget budget(std::size_t local) const { return m_work[local].budget(); }
@@ -56,7 +56,6 @@ private:
     Array2<double> q_x, q_y, outflow, thk;
     Later<MassBudget> budget;
   };
-  Patch patch(std::size_t n) const { return m_ranks.patch(static_cast<int>(n)); }
 
   Ranks& m_ranks;
   double m_dx, m_dy; // m

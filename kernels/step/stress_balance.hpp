@@ -80,15 +80,15 @@ public:
       for (std::size_t n = 0; n < m_flows.size(); ++n) {
         const State& s = states[n];
         const Flow& f = m_flows[n];
-        sia_fluxes(patch(n), m_dx, m_dy, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y,
-                   SiaDiffusivity{}, m_shearing[n]);
+        sia_fluxes(m_ranks.patch(n), m_dx, m_dy, s.edges, s.thk, s.mask, m_softness[n], f.q_x,
+                   f.q_y, m_shearing[n]);
       }
     }
     const StepPart part(m_watch, "stress balance: 3-D velocity");
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       const State& s = states[n];
-      horizontal_velocity(patch(n), m_dx, m_dy, m_levels, s.edges, s.thk, s.mask, m_softness[n],
-                          s.u_ssa, s.v_ssa, m_flows[n].velocity);
+      horizontal_velocity(m_ranks.patch(n), m_dx, m_dy, m_levels, s.edges, s.thk, s.mask,
+                          m_softness[n], s.u_ssa, s.v_ssa, m_flows[n].velocity);
     }
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
       return {m_flows[n].velocity.u, m_flows[n].velocity.v};
@@ -96,10 +96,10 @@ public:
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
       const State& s = states[n];
       const HorizontalVelocity& velocity = m_flows[n].velocity;
-      vertical_velocity(patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity,
+      vertical_velocity(m_ranks.patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity,
                         m_flows[n].w);
-      advection_rate(patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface, s.u_ssa,
-                     s.v_ssa, m_advection[n]);
+      advection_rate(m_ranks.patch(n), m_dx, m_dy, s.mask, velocity.u_surface, velocity.v_surface,
+                     s.u_ssa, s.v_ssa, m_advection[n]);
     }
     Kokkos::fence("limits of the time step");
     std::vector<std::vector<double>> limits;
@@ -118,8 +118,6 @@ public:
   const SsaSolver* sliding() const { return m_sliding.get(); }
 
 private:
-  Patch patch(std::size_t n) const { return m_ranks.patch(static_cast<int>(n)); }
-
   void set_material(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
     const bool given = forcings[0].has_hardav, thermal = !given && !m_options.isothermal;
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
@@ -128,14 +126,15 @@ private:
       if (forcings[n].has_tauc) {
         Kokkos::deep_copy(f.tauc, forcings[n].tauc);
       } else {
-        till_yield_stress(patch(n), m_options.till, s.topg, s.thk, s.mask, s.temp, f.tauc);
+        till_yield_stress(m_ranks.patch(n), m_options.till, s.topg, s.thk, s.mask, s.temp, f.tauc);
       }
       if (given) {
         Kokkos::deep_copy(f.hardav, forcings[n].hardav);
       } else if (m_options.isothermal) {
         Kokkos::deep_copy(f.hardav, elementary::inverse_cbrt(m_options.softness));
       } else {
-        update_hardness(patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp, f.hardav);
+        update_hardness(m_ranks.patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp,
+                        f.hardav);
       }
     }
     if (thermal)
@@ -143,7 +142,7 @@ private:
                     [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
     const double sia_factor = !m_options.shears ? 0.0 : thermal ? m_options.sia_enhancement : 1.0;
     for (std::size_t n = 0; n < m_flows.size(); ++n) {
-      enhance(patch(n), m_flows[n].hardav,
+      enhance(m_ranks.patch(n), m_flows[n].hardav,
               m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,
               thermal ? m_options.ssa_enhancement : 1.0, m_softness[n], m_ssa_hardness[n]);
     }

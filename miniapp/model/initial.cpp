@@ -198,7 +198,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 io::ReadOptions input_options(const Options& options) {
   io::ReadOptions how;
   how.by = io::read_by(options.io_read);
-  how.slab_bytes = options.io.gather_bytes();
+  how.slab_bytes = options.io.slab_bytes();
   how.ranks_per_node = options.io.ranks_per_node;
   how.hints = options.io.hints;
   return how;

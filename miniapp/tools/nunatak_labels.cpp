@@ -91,10 +91,10 @@ struct Census {
     at_edge = spread_of(set, {at_edge}).sum;
   }
 
-  std::vector<std::string> words(const Mask& mask) const {
+  std::vector<std::string> lines_about(const Mask& mask) const {
     std::vector<std::string> lines = {std::to_string(cells) + " cells in the domain",
-                                      std::to_string(components) + " components, " +
-                                          std::to_string(at_edge) + " at the edge of the grid"};
+                                      "components: " + std::to_string(components) +
+                                          ", at the edge of the grid: " + std::to_string(at_edge)};
     if (components > 0) {
       lines.push_back("the largest has " + std::to_string(largest.cells()) +
                       " cells; its first one is j = " + std::to_string(largest.identity / mask.Mx) +
@@ -141,7 +141,7 @@ void run(const ToolOptions& options) {
     std::vector<std::int64_t> cells;
     for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
     const Census census(set, *found);
-    if (results.empty()) heading = census.words(mask);
+    if (results.empty()) heading = census.lines_about(mask);
     Record record = {{"domain_cells", census.cells},
                      {"domain_imbalance", spread_of(set, cells).imbalance()},
                      {"components", census.components},

@@ -45,7 +45,7 @@ def output_cost(studies, points):
     """Each point whose run without output was run, too: its total over that of the other one."""
     vary, nulls = {}, []
     for sample, run, point in parts.samples_of(studies):
-        vary[point["machine"], point["curve"]] = set(run["vary"].items())
+        vary[point["machine"], point["curve"]] = {(name, str(value)) for name, value in run["vary"].items()}
         if sample.form == "null":
             nulls.append((point["machine"], point["curve"]))
     totals = points[points.part == parts.TOTAL]
@@ -71,14 +71,15 @@ def limits(studies):
             continue
         rate = float(network[1]) * {"k": 1e3, "M": 1e6, "G": 1e9}[network[2]] / 8
         cards = 1 if sample.form == "serial" else min(sample.servers or run["nodes"], run["nodes"])
+        whose = "rank 0" if sample.form == "serial" else "the servers" if sample.servers else "all nodes"
         sent = sample.counts.get("bytes written", 0) + sample.counts.get("bytes of output between nodes", 0)
         rounds = sample.counts.get("exchanges per rank", 0) + sample.counts.get("collectives per rank", 0)
         compute = sum(mean for _, kind, _, mean in sample.times if kind == "compute")
         for part, seconds, least, what in (
                 ("compute", compute, rounds * float(network[3]) * 1e-6 if run["nodes"] > 1 else 0.0, "the latency of its messages"),
-                ("output", sample.output, sent / rate / cards, f"sending by {cards} card{'s' if cards > 1 else ''} of {network[1]} {network[2]}bit/s")):
+                ("output", sample.output, sent / rate / cards, f"sending by {whose} at {network[1]} {network[2]}bit/s")):
             if seconds >= parts.SMALL * sample.total and least >= LIMITED * seconds:
                 curve = ", ".join(text for text in (point["mode"], point["curve"].replace("=", " ")) if text)
                 found.setdefault((curve, part, what), {}).setdefault(run["cores"], []).append(min(least / seconds, 1.0))
-    return [f"The network is the limit of the {part} ({curve}, {', '.join(map(str, sorted(at)))} cores): "
+    return [f"The network is the limit of the {part} ({curve}; cores: {', '.join(map(str, sorted(at)))}): "
             f"{100 * min(map(min, at.values())):.0f} % of its time or more is {what}." for (curve, part, what), at in found.items()]

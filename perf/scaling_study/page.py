@@ -51,34 +51,37 @@ def cores_text(row):
     return f"{row.cores}{'*' if row.oversubscribed else '†' if row.shared_cores else ''}"
 
 
-def findings(points, unit):
-    """Of each curve its name, and a sentence or two."""
+def findings(points, field, unit):
+    """Of each curve its name, and a sentence or three, of points with cores of their own."""
     sentences = []
     for curve in curves(points):
         of_curve = select(points, curve)
-        total, output = of_curve[of_curve.part == parts.TOTAL], of_curve[of_curve.part == "output"]
+        total, output = of_curve[of_curve.part == parts.TOTAL], of_curve[(of_curve.part == "output") & (of_curve.fraction >= parts.SMALL)]
         title = f"{curve[0].capitalize()}" + (f", {name(points, *curve[1:])}" if name(points, *curve[1:]) else "")
         fair = total[total.comparable]
-        first, last = total.iloc[0], fair.iloc[-1] if len(fair) > 1 else total.iloc[-1]
-        if len(total) == 1:
-            text = f"One point only, {first.cores} {unit}: {number(first['median'])} s; nothing to compare it with"
+        if len(fair) > 1:
+            found = [f"From {fair.cores.iloc[0]} to {fair.cores.iloc[-1]} {unit} the run goes {change(fair.iloc[0], fair.iloc[-1])}"]
         else:
-            text = f"From {first.cores} to {cores_text(last)} {unit} the run goes {change(first, last)}"
+            found = [f"{len(fair) or 'No'} point{'' if len(fair) == 1 else 's'} with cores of its own: the run is not compared"]
         output = output if output.oversubscribed.all() else output[~output.oversubscribed]
         if len(output) > 1 and len(of_curve[of_curve.part == "compute"]):
-            start, end = output.iloc[0], output.iloc[-1]
-            text += ", its output" if end.cores == last.cores else f"; from {start.cores} to {end.cores} its output goes"
-            text += f" {change(start, end)}"
+            found.append(f"From {output.cores.iloc[0]} to {output.cores.iloc[-1]} its output goes {change(output.iloc[0], output.iloc[-1])}")
+        output = output[output.cores.isin(fair.cores)]
         if len(output.budget.dropna()):
-            text += ". " + fraction_text(output)
-        sentences.append((title, text + "."))
+            shown, above = [f"{percent(row.fraction)} at {row.cores}" for row in output.itertuples()], 100 * output.fraction > output.budget
+            over = f"above the budget of {output.budget.max():g} % at {', '.join(map(str, output.cores[above]))}" if above.any() else "within the budget"
+            found.append(f"Output takes {', '.join(shown)} of the run, {over}")
+        cost = select(field[field.metric == "data output cost"], curve)
+        if len(cost):
+            found.append("Its core-hours over those without output: " + ", ".join(f"{number(row.median)} at {row.cores}" for row in cost.itertuples()))
+        sentences.append((title, ". ".join(found) + "."))
     return comparisons(points, unit) + sentences
 
 
 def change(first, last):
-    if parts.overlap(first, last):
-        return f"from {number(first['median'])} s to {number(last['median'])} s (no difference: the ranges overlap)"
-    return f"from {number(first['median'])} s to {number(last['median'])} s (efficiency {efficiency(last, True)})"
+    spread = "no difference: the ranges overlap" if parts.overlap(first, last) else efficiency(last, True)
+    text = "efficiency " if spread[0].isdigit() else "efficiency: " if spread.startswith("none") else ""
+    return f"from {number(first['median'])} s to {number(last['median'])} s ({text}{spread})"
 
 
 def comparisons(points, unit):
@@ -88,6 +91,7 @@ def comparisons(points, unit):
         at = rows[rows.cores == rows.cores.max()]
         part = parts.TOTAL if at[at.part == parts.TOTAL].comparable.all() else "output"
         times = at[(at.part == part) & (at.fraction >= parts.SMALL)].sort_values("median")
+        times = times[times.curve.map(parts.writes)] if part == "output" else times
         if len(times) > 1:
             fastest = times.iloc[0]
             others = [f"{number(t['median'])} s with {name(points, '', t.curve)} ({ratio(t, fastest)})" for _, t in times.iloc[1:].iterrows()]
@@ -103,14 +107,6 @@ def ratio(one, other):
         return "no difference"
     low, high = parts.interval(one["times"], other["times"])
     return f"{one['median'] / other['median']:.1f} times" + (f", {low:.1f} to {high:.1f}" if low is not None and low < high else "")
-
-
-def fraction_text(output):
-    budget, fractions = output.budget.max(), 100 * output.fraction
-    text = f"It takes {fractions.iloc[0]:.0f} % of the run at {output.cores.iloc[0]}"
-    text += f" and {fractions.iloc[-1]:.0f} % at {output.cores.iloc[-1]}" if len(output) > 1 else ""
-    above = output.cores[fractions > budget]
-    return text + (f"; above the budget of {budget:g} % at {', '.join(map(str, above))}" if len(above) else f", within the budget of {budget:g} %")
 
 
 def interval(bounds):
@@ -210,7 +206,7 @@ def write(folder, studies, points, field, figures, title, subtitle, complaints, 
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
-        title=title, subtitle=subtitle, complaints=complaints, notes=notes, findings=findings(points, unit), figures=figures,
+        title=title, subtitle=subtitle, complaints=complaints, notes=notes, findings=findings(points, field, unit), figures=figures,
         side_by_side=side_by_side_table(points, unit), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,

@@ -6,6 +6,7 @@ and only means can be stacked and added: the maxima of different ranks make more
 What remains of the run is "other": what no timer sees, and waiting for the rank that ended last.
 """
 import math
+import re
 
 import numpy
 import pandas
@@ -67,8 +68,9 @@ def of_model(report):
     times.append(("init: set up", "init", *[timers["init"][w] - total(within_init, w) for w in ("max", "mean")]))
     times += [(name, "compute", t["max"], t["mean"]) for name, t in timers.items() if name.split(":")[0] not in ("init", "output")]
     times += [(f"output: {name}", "output", t["max"], t["mean"]) for name, t in phases.items()]
-    rest = total(outputs, "mean") - sum(t["mean"] for t in phases.values())
-    times.append((OUTPUT_REST, "output", rest, rest))
+    drain = timers.get("output: drain", {"max": 0.0, "mean": 0.0})  # waiting for servers at the end
+    rest = total(outputs, "mean") - drain["mean"] - sum(t["mean"] for t in phases.values())
+    times += [("output: drain", "output", drain["max"], drain["mean"]), (OUTPUT_REST, "output", rest, rest)]
     halo = look_up(report, ("messages", "halo", "max_seconds"))
     if halo is not None:
         times.append((HALO, "within", halo, 0.0))
@@ -135,6 +137,11 @@ def interval(one, other=(1.0, 1.0, 1.0)):
         return None, None
     drawn = [numpy.median(numpy.random.default_rng(seed).choice(values, (2000, len(values))), axis=1) for seed, values in enumerate((one, other))]
     return tuple(map(float, numpy.percentile(drawn[0] / drawn[1], [2.5, 97.5])))
+
+
+def writes(curve):
+    """Is this not a curve of runs without output, by its name (io_format=null, output=null)?"""
+    return "null" not in re.split(r"[^a-z0-9]+", curve)
 
 
 def overlap(one, other):

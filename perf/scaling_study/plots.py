@@ -70,7 +70,7 @@ class Figures:
 
     def select(self, mode, series, part):
         p = self.points
-        return p[(p["mode"] == mode) & (p.machine == series[0]) & (p.curve == series[1]) & (p.part == part)]
+        return p[(p["mode"] == mode) & (p.machine == series[0]) & (p.curve == series[1]) & (p.part == part) & (p["median"] > 0)]
 
     def panels(self, columns, rows=1, width=4.6, height=3.6, **keywords):
         return plt.subplots(rows, columns, figsize=(max(width * columns, 5.6), height * rows + 0.7), squeeze=False, **keywords)
@@ -102,7 +102,6 @@ class Figures:
         hollow = ~rows.comparable.to_numpy()
         axes.plot(x[hollow], y[hollow], color=colour, ls="", marker=marker, mfc="white")
         axes.errorbar(x, y, [y - rows["min"], rows["max"] - y], color=colour, ls="", capsize=3, lw=1)
-        return y
 
     def save(self, figure, name, caption, handles=None):
         self.progress(name)
@@ -118,17 +117,24 @@ class Figures:
 
     def scaling(self):
         """Compute above, output below; strong scaling on the left, weak on the right."""
-        sums = [s for s in ("compute", "output") if (self.points.part == s).any()]
+        def drawn(mode, series, part):
+            rows = self.select(mode, series, part)
+            enough = len(rows) and rows.fraction.max() >= parts.SMALL
+            return rows if enough and (part == "compute" or parts.writes(series[1])) else ()
+
+        sums = [s for s in ("compute", "output") if any(len(drawn(m, one, s)) for m in self.modes for one in self.series)]
+        if not sums:
+            return
         figure, grid = self.panels(len(self.modes), len(sums), height=3.0, sharex="col", sharey="row")
         for row, part in zip(grid, sums):
             for axes, mode in zip(row, self.modes):
                 for series in self.series:
-                    rows = self.select(mode, series, part)
-                    if len(rows) and rows.fraction.max() >= parts.SMALL:
-                        y = self.line(axes, rows, self.styles[series], self.label(series))
+                    rows = drawn(mode, series, part)
+                    if len(rows):
+                        self.line(axes, rows, self.styles[series], self.label(series))
                         first = rows.iloc[0]
                         work = rows.cells.fillna(1) / (first.cells if first.cells == first.cells else 1)
-                        axes.plot(rows.cores, y[0] * work * first.cores / rows.cores, color=self.styles[series][0], ls=":", lw=1)
+                        axes.plot(rows.cores, first["median"] * work * first.cores / rows.cores, color=self.styles[series][0], ls=":", lw=1)
                 axes.plot([], [], color="0.3", ls=":", lw=1, label="ideal, from the first point")
                 self.cores_axis(axes, self.points[self.points["mode"] == mode])
                 self.times_axis(axes)

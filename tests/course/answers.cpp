@@ -53,7 +53,7 @@ void sums(int seed) {
 /// Lab 6: a slab on a slope.
 void sia(int seed) {
   const double H = 1000.0 + 10.0 * seed, slope = 0.01,
-               D = SiaDiffusivity{}(ice_softness, H, slope * slope);
+               D = sia_diffusivity(ice_softness, H, slope * slope);
   print("D", D);
   print("q", D * slope);
 }

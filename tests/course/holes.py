@@ -51,9 +51,9 @@ def skeletons(lab):
         if len(holes) != expected or not all(holes):
             raise Problem(f"{path}: expected {expected} holes of lab {lab['number']} with code in them, found {sum(map(bool, holes))}")
         left = {line.strip() for line in text.splitlines()}
-        told = [line for hole in holes for line in hole if len(line.strip()) > 20 and line[-1] != "{" and line.strip() in left]
-        if told:
-            raise Problem(f"{path}: a line of the hole of lab {lab['number']} is in the skeleton: {told[0].strip()}")
+        kept = [line for hole in holes for line in hole if len(line.strip()) > 20 and line[-1] != "{" and line.strip() in left]
+        if kept:
+            raise Problem(f"{path}: a line of the hole of lab {lab['number']} is in the skeleton: {kept[0].strip()}")
         files[path] = text
     return files
 

@@ -21,8 +21,8 @@ def write_png(name, M, values, parts, scale=3):
         rows.append(0)
         for i in range(M * scale):
             v = values.get((j // scale, i // scale))
-            seam = any((k // scale) * parts // M != ((k - 1) // scale) * parts // M for k in (j, i) if k > 0)
-            rows += bytes((200, 40, 40) if seam else (245, 245, 245) if v is None else (int(40 + 215 * v), int(40 + 160 * v), int(120 - 60 * v)))
+            boundary = any((k // scale) * parts // M != ((k - 1) // scale) * parts // M for k in (j, i) if k > 0)
+            rows += bytes((200, 40, 40) if boundary else (245, 245, 245) if v is None else (int(40 + 215 * v), int(40 + 160 * v), int(120 - 60 * v)))
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
     head = struct.pack(">IIBBBBB", M * scale, M * scale, 8, 2, 0, 0, 0)

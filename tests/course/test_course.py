@@ -51,12 +51,12 @@ def test_commands_of_the_pages(page, folder):
 
 def test_lab_0_says_what_its_page_says(folder):
     said = run("scripts/lab.py first --png first.png", folder)
-    told = re.findall(r"^    (\w+ +on .*)$", (SOURCE / "docs/course/lab0.md").read_text(), re.M)
-    assert len(told) == 4 and all(line in said for line in told), said
+    printed = re.findall(r"^    (\w+ +on .*)$", (SOURCE / "docs/course/lab0.md").read_text(), re.M)
+    assert len(printed) == 4 and all(line in said for line in printed), said
     assert (folder / "first.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_samples_are_told_apart(folder):
+def test_samples_are_graded(folder):
     if not (folder / "grades.json").exists():
         run("scripts/lab.py grade tests/course/submissions --json grades.json", folder)
     grades = {grade["submission"]: grade for grade in json.loads((folder / "grades.json").read_text())}

@@ -45,8 +45,8 @@ def run_all(labs):
     wrong = [line for lab in labs for line in few_mutants(lab)]
     all_cases = {lab["number"]: list(cases(lab)) for lab in labs if lab["holes"]}
     took = {}  # seconds of the source, by program
-    for turn in range(max(map(len, all_cases.values()), default=0)):
-        now = [(lab, all_cases[lab["number"]][turn]) for lab in labs if turn < len(all_cases.get(lab["number"], []))]
+    for number in range(max(map(len, all_cases.values()), default=0)):
+        now = [(lab, all_cases[lab["number"]][number]) for lab in labs if number < len(all_cases.get(lab["number"], []))]
         for lab, (_, files, _, _) in now:
             place(lab, files)
         broken = build([c["program"] for _, (_, _, checks, _) in now for c in checks], 1800)

@@ -199,9 +199,8 @@ TEST_CASE("a full disk leaves the records that are committed in place") {
   file->put("thk", 0, mine.block(), thk.data());
   file->end_record();
   file->put("thk", 1, mine.block(), thk.data());
-  file->sync();
-  const FullDisk full(1 << 17, true); // the values of the second record are there
-  CHECK(message([&] { file->end_record(); }) == "no error");
+  file->end_record();
+  const FullDisk full(1 << 17, true); // the values of two records are there
   CHECK(io::verify_manifest(manifest).empty());
   CHECK_THAT(message([&] {
                file->put("thk", 2, mine.block(), thk.data());

@@ -2,7 +2,6 @@
 // CDF-2 holds, shapes of chunks, hints, slabs that need no copy.
 #include "io/formats/chunks.hpp"
 #include "io/formats/classic.hpp"
-#include "io/formats/quota.hpp"
 #include "io/formats/runs.hpp"
 #include "io/reader.hpp"
 #include "io/writer.hpp"
@@ -184,11 +183,13 @@ TEST_CASE("runs: what lies together is one") {
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", 4}, {"x", 5}};
   s.variables = {{"f", Type::int16, {"y", "x"}, {}}, {"r", Type::int16, {"time", "y", "x"}, {}}};
-  const io::RunLayout layout{{0, 40}, 40, 40, 40};
+  io::ClassicLayout layout;
+  layout.variables = {{0, 40, false}, {40, 40, true}};
+  layout.record_size = 40;
   const std::byte data[200] = {};
   const auto runs = [&](std::size_t v, const Sizes& start, const Sizes& count) {
     std::vector<io::Run> list;
-    io::append_runs(io::placement_of(s, layout, v), start, count, data, list);
+    io::append_runs(s, layout, v, start, count, data, list);
     std::vector<std::array<std::size_t, 3>> found; // in the file, bytes, in memory
     for (const auto& run : list)
       found.push_back({run.begin, run.size, static_cast<std::size_t>(run.data - data)});
@@ -202,29 +203,12 @@ TEST_CASE("runs: what lies together is one") {
   CHECK(runs(1, {0, 1, 0}, {2, 1, 5}) == Found{{50, 10, 0}, {90, 10, 10}});
 }
 
-TEST_CASE("a quota is the same on all ranks") {
-  io::Schema s;
-  s.dimensions = {{"x", 1000}, {"huge", std::size_t{5} << 30}};
-  s.variables = {{"small", Type::int8, {"x"}, {}}, {"huge", Type::int8, {"huge"}, {}}};
-  const auto size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
-  io::Quota quota(MPI_COMM_WORLD, s, 1000);
-  io::Hyperslab slab;
-  slab.empty = true;
-  CHECK(quota.begin(0, slab) == 1);
-  for (std::size_t n = 0; n < size; ++n) {
-    CHECK_FALSE(quota.is_full());
-    quota.add();
-  }
-  CHECK(quota.is_full());
-  slab.lasting = true; // no copy
-  quota.begin(0, slab);
-  CHECK_FALSE(quota.is_full());
-  io::Quota large(MPI_COMM_WORLD, s, std::size_t{8} << 30);
-  slab = {};
-  slab.start = {0};
-  slab.count = {std::size_t{5} << 30};
-  slab.empty = rank_in(MPI_COMM_WORLD) != 0; // rank 0 has all: no call may write more than 1 GiB
-  CHECK(large.begin(1, slab) == 5);
-  large.add();
-  CHECK(large.is_full());
+TEST_CASE("what waits is limited, and large variables are cut") {
+  io::Waiting waiting(1000, 3);
+  CHECK((waiting.parts(3000) == 1 && waiting.parts(3001) == 2));
+  waiting.add(2000);
+  CHECK((waiting.has_room(1000) && !waiting.has_room(1001)));
+  waiting.clear();
+  CHECK(waiting.has_room(1 << 20)); // alone
+  CHECK(io::Waiting(std::size_t{8} << 30, 1).parts(std::size_t{5} << 30) == 5);
 }

@@ -189,7 +189,6 @@ public:
     if (rank_in(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
   }
   void wait() override { m_seen.waits += 1; }
-  void flush() override {}
   void close() override {}
   io::Work work() const override { return {}; }
 

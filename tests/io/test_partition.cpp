@@ -1,14 +1,21 @@
-// io/layouts/partition.hpp, box.hpp, auto.hpp: every element of every variable belongs to exactly
-// one aggregator, whatever the lengths; Morton order against interleaved bits. No MPI.
+// io/layouts/partition.hpp, box.hpp, auto.hpp, exchange.hpp: every element of every variable
+// belongs to exactly one aggregator, whatever the lengths; Morton order against interleaved bits;
+// how stripes are dealt; the messages of a thousand ranks, counted in one process. No MPI.
+#include "io/box.hpp"
 #include "io/layouts/auto.hpp"
+#include "io/layouts/exchange.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace nunatak::io;
 
@@ -267,4 +274,97 @@ TEST_CASE("the most aggregators that all have a cell") {
   CHECK(Rectangles::most(ice(1, 1), 8) == 1);
   CHECK(Rectangles::most(geodesic(12), 40) == 12);
   CHECK(Rectangles::most(schemas()[7], 8) == 0);
+}
+
+TEST_CASE("the length of a stripe: what is asked for, else the file system's") {
+  constexpr std::size_t page = 4096, KiB = 1024, MiB = 1024 * KiB;
+  CHECK(stripe_of(100, 8 * MiB) == 100);
+  CHECK(stripe_of(0, page) == MiB); // ext4, xfs, overlay, tmpfs
+  CHECK(stripe_of(0) == MiB);       // no answer
+  CHECK(stripe_of(0, 64 * KiB - 1) == MiB);
+  CHECK(stripe_of(0, 64 * KiB) == 64 * KiB);
+  CHECK(stripe_of(0, 4 * MiB) == 4 * MiB);          // the emulated cluster
+  CHECK(stripe_of(0, std::size_t{1} << 40) == MiB); // beyond what -io_stripe may be
+}
+
+TEST_CASE("all aggregators get as many whole stripes of a file, and equal pieces of its head") {
+  constexpr std::uint64_t MiB = 1 << 20, KiB = 1 << 10;
+  const auto is = [](const Deal& deal, std::uint64_t run, std::uint64_t head, std::uint64_t piece) {
+    CHECK(deal.run == run);
+    CHECK(deal.head == head);
+    CHECK(deal.piece == piece);
+  };
+  is(deal_of(40 * MiB + 300 * KiB, 8, MiB), MiB, MiB,
+     128 * KiB);                                  // 5 runs each; the head ends where a stripe does
+  is(deal_of(40 * MiB, 8, MiB), MiB, 0, 4 * KiB); // no head
+  is(deal_of(3 * MiB, 8, MiB), MiB, 3 * MiB, 384 * KiB);           // nothing else
+  is(deal_of(800 * KiB, 8, MiB), MiB, MiB, 100 * KiB);             // shared out evenly
+  is(deal_of(900 * MiB, 8, 4 * MiB), 4 * MiB, 4 * MiB, 512 * KiB); // long stripes
+  is(deal_of(512 * MiB, 8, 100 * KiB), 1000 * KiB, 4 * MiB + 904 * KiB,
+     628 * KiB); // short ones: ten are a run
+  for (const std::uint64_t end : {1, 5000, 123456789}) {
+    const Deal deal = deal_of(end, 3, 64 * KiB);
+    std::uint64_t bytes[3] = {}, byte = 0;
+    while (byte < end) {
+      const Deal::Part part = deal.part_at(byte);
+      CHECK(part.end > byte);
+      CHECK((part.end <= deal.head || (part.end - deal.head) % deal.run == 0));
+      bytes[part.aggregator] += std::min(end, part.end) - byte;
+      byte = part.end;
+    }
+    const auto [least, most] = std::minmax_element(std::begin(bytes), std::end(bytes));
+    CHECK(*most - *least <= deal.run + deal.piece);
+  }
+}
+
+TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") {
+  // 32 x 32 ranks with 8 x 8 cells each; the first of each row of ranks aggregates
+  constexpr std::size_t P = 32, n = 8;
+  Schema schema;
+  schema.dimensions = {{"y", P * n, true}, {"x", P * n, true}};
+  schema.variables = {{"v", Type::float64, {"y", "x"}, {}}};
+  std::vector<int> aggregators;
+  Round round;
+  round.groups = {0};
+  round.types = {Type::float64};
+  for (std::size_t r = 0; r < P * P; ++r) {
+    if (r % P == 0) aggregators.push_back(static_cast<int>(r));
+    round.given.push_back({Box{{r / P * n, r % P * n}, {n, n}}});
+  }
+  const auto count = [&](const Boxes& boxes) { // messages; checks that both sides agree
+    round.boxes = {boxes};
+    std::map<std::pair<int, int>, std::size_t> bytes;
+    std::size_t elements = 0;
+    for (int rank = 0; rank < static_cast<int>(P * P); ++rank) {
+      const Plan plan = make_plan(rank, aggregators, round);
+      for (const Channel& c : plan.sends) bytes[{rank, c.rank}] += c.bytes;
+      for (const Channel& c : plan.receives) {
+        if (c.rank != rank) bytes[{c.rank, rank}] -= c.bytes;
+      }
+      for (const Target& t : plan.targets) elements += t.box.elements();
+    }
+    CHECK(std::all_of(bytes.begin(), bytes.end(), [](const auto& b) { return b.second == 0; }));
+    CHECK(elements == P * n * P * n);
+    return bytes.size();
+  };
+  CHECK(count(slab_boxes(schema, 0, P)) == P * P - P); // a slab is a row of ranks
+  // every rank lies in one rectangle: a message, unless it is the rank's own
+  const Boxes rectangles = Rectangles(schema, P).boxes(0, false);
+  std::size_t own = 0;
+  for (std::size_t a = 0; a < P; ++a)
+    own += meet(rectangles[a].at(0), *round.given[a * P][0]).elements() > 0;
+  CHECK(count(rectangles) == P * P - own);
+}
+
+TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
+  Round round;
+  round.groups = {0, 0};
+  round.types = {Type::int8};
+  round.boxes = {{{Box{{0, 0}, {2, 4}}, Box{{2, 0}, {2, 4}}}}};
+  round.given = {{Box{{0, 0}, {2, 2}}, std::nullopt}, {Box{{0, 2}, {2, 2}}, Box{{3, 1}, {1, 3}}}};
+  const Plan plan = make_plan(0, {0}, round);
+  REQUIRE(plan.targets.size() == 2);
+  CHECK(plan.targets[0].box == Box{{0, 0}, {2, 4}});
+  CHECK(plan.targets[1].box == Box{{3, 1}, {1, 3}});
+  CHECK((plan.receives.size() == 2 && plan.receives[1].bytes == 8 + 8));
 }

@@ -1,15 +1,12 @@
-// What would go wrong on a GPU, and what would travel, on a machine without one. Where loops run on
-// a GPU they return before they are done, host code fences before it touches an array, and arrays
-// move between the two page by page (kernels/grid/array.hpp). On a CPU none of it shows. This
-// library, loaded into a program twice over,
+// What would go wrong on a GPU, on a machine without one. Where loops run on a GPU they return
+// before they are done, and host code fences before it touches an array (kernels/grid/array.hpp).
+// On a CPU none of it shows. This library, loaded into a program twice over,
 //
 //   LD_PRELOAD=libas_if_gpu.so KOKKOS_TOOLS_LIBS=libas_if_gpu.so nunatak ...
 //
 // gives Views pages of their own and protects them from the end of a loop to the next fence, copy
 // between Views or loop: a host access that comes too early ends the program with status 86 and
-// names the View and the loop. With AS_IF_GPU_MOVES=file the library also records on which side
-// each page is, and writes how many of each View (by its label) went to the host and to the device:
-// what managed memory would have to move. With AS_IF_GPU_DEVICE_MEMORY=1, for programs built with
+// names the View and the loop. With AS_IF_GPU_DEVICE_MEMORY=1, for programs built with
 // -DNUNATAK_DEVICE_MEMORY=ON (kernels/grid/memory.hpp), the host may access only Views whose label
 // begins with "shared: ". One thread (Serial): whether a loop runs shows which side faulted.
 #include <dlfcn.h>
@@ -36,13 +33,10 @@ constexpr std::size_t reserved = std::size_t{1} << 36;
 constexpr int status = 86;
 
 enum class Now { host, device, not_fenced }; ///< who may touch Views: none while not_fenced
-enum Side : char { nowhere, on_host, on_device };
 
 template <class F> F* next_function(const char* name) {
   return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
 }
-
-Side side_of_page[reserved / page]; // zeros that take memory where they are written
 
 /// The memory of all Views: blocks of pages, each after a page that ends with the header.
 class Arena {
@@ -78,7 +72,6 @@ public:
     char* const first = block->first;
     mprotect(first, block->second.pages * page, PROT_READ | PROT_WRITE);
     madvise(first, block->second.pages * page, MADV_DONTNEED);
-    for (std::size_t n = 0; n < block->second.pages; ++n) side(first + n * page) = nowhere;
     m_free.emplace(block->second.pages, first);
     m_blocks.erase(block);
   }
@@ -109,9 +102,6 @@ private:
     std::size_t pages;
     std::string label;
   };
-  struct Moves {
-    long to_host = 0, to_device = 0;
-  };
 
   Arena()
       : m_begin(static_cast<char*>(mmap(nullptr, reserved, PROT_NONE,
@@ -122,16 +112,11 @@ private:
     next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(
         SIGSEGV, &action, nullptr);
     m_device_memory = std::getenv("AS_IF_GPU_DEVICE_MEMORY") != nullptr;
-    if (std::getenv("AS_IF_GPU_MOVES") != nullptr) m_moves_file = std::getenv("AS_IF_GPU_MOVES");
-    if (!m_moves_file.empty()) std::atexit([] { get().write_moves(); });
   }
-
-  Side& side(const char* at) { return side_of_page[static_cast<std::size_t>(at - m_begin) / page]; }
 
   void become(Now now) {
     if (m_used == 0 || now == m_now) return;
-    const bool none =
-        now == Now::not_fenced || !m_moves_file.empty() || (now == Now::host && m_device_memory);
+    const bool none = now == Now::not_fenced || (now == Now::host && m_device_memory);
     mprotect(m_begin, m_used, none ? PROT_NONE : PROT_READ | PROT_WRITE);
     m_now = now;
   }
@@ -159,11 +144,6 @@ private:
       refuse("'%s' (byte %zu), which only loops reach: expected a copy of it (on_host)",
              block.label.c_str(), byte);
     mprotect(this_page, page, PROT_READ | PROT_WRITE);
-    if (of_kokkos) return true;
-    const Side here = m_now == Now::device ? on_device : on_host, before = side(at);
-    side(at) = here;
-    if (before != nowhere && before != here)
-      (here == on_host ? m_moves[block.label].to_host : m_moves[block.label].to_device) += 1;
     return true;
   }
   template <class... Words> [[noreturn]] static void refuse(const char* format, Words... words) {
@@ -174,22 +154,14 @@ private:
     backtrace_symbols_fd(frames, backtrace(frames, 32), STDERR_FILENO);
     _exit(status);
   }
-  void write_moves() {
-    if (std::FILE* file = std::fopen(m_moves_file.c_str(), "w")) {
-      for (const auto& [label, moves] : m_moves)
-        std::fprintf(file, "%ld\t%ld\t%s\n", moves.to_host, moves.to_device, label.c_str());
-      std::fclose(file);
-    }
-  }
 
   char* m_begin;
   std::size_t m_used = 0;
   Now m_now = Now::host;
   bool m_in_copy = false, m_device_memory = false;
-  std::string m_loop, m_moves_file;
+  std::string m_loop;
   std::map<char*, Block> m_blocks;          ///< by their first page
   std::multimap<std::size_t, char*> m_free; ///< by the number of pages
-  std::map<std::string, Moves> m_moves;
   std::mutex m_mutex;
 };
 

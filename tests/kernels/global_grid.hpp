@@ -7,6 +7,7 @@
 #include "tests/kernels/cells.hpp"
 
 #include <random>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +38,22 @@ template <class F> auto draw(const std::vector<std::string>& rows, F f) {
 /// A grid of digits ('-' is -1, '.' is 0).
 inline Grid<int> draw(const std::vector<std::string>& rows) {
   return draw(rows, [](char c) { return c == '-' ? -1 : c == '.' ? 0 : c - '0'; });
+}
+
+/// Several of them side by side, separated by blanks.
+inline std::vector<Grid<int>> draw_all(const std::vector<std::string>& rows) {
+  std::vector<std::vector<std::string>> drawings;
+  for (const std::string& row : rows) {
+    std::istringstream words(row);
+    std::string word;
+    for (std::size_t n = 0; words >> word; ++n) {
+      if (n == drawings.size()) drawings.emplace_back();
+      drawings[n].push_back(word);
+    }
+  }
+  std::vector<Grid<int>> grids;
+  for (const auto& drawing : drawings) grids.push_back(draw(drawing));
+  return grids;
 }
 
 /// Owned cells of each local rank from a global array, and back.

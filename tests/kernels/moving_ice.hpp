@@ -36,9 +36,8 @@ struct MovingIce {
       update_edges(p, h, mask, edges);
     }
     /// The flux of shearing; returns the largest diffusivity (m2 s-1).
-    template <class Diffusivity = SiaDiffusivity>
-    double shear(const Patch& p, double dx, double dy, const Diffusivity& D = {}) const {
-      return sia_fluxes(p, dx, dy, edges, H, mask, A, q_x, q_y, D);
+    double shear(const Patch& p, double dx, double dy) const {
+      return sia_fluxes(p, dx, dy, edges, H, mask, A, q_x, q_y);
     }
   };
 
@@ -69,14 +68,14 @@ struct MovingIce {
   }
 
   /// Ghosts, geometry and the flux of shearing; returns the largest diffusivity (m2 s-1).
-  template <class Diffusivity = SiaDiffusivity> double shear(const Diffusivity& D = {}) {
+  double shear() {
     std::vector<std::vector<Ghosted>> state;
     for (const Local& s : local) state.push_back({s.b, s.H, s.u, s.v, s.A});
     ranks.update_ghosts(state);
     std::vector<std::vector<double>> D_max;
     for (int r = 0; r < ranks.local_size(); ++r) {
       local[r].update(ranks.patch(r));
-      D_max.push_back({local[r].shear(ranks.patch(r), dx, dy, D)});
+      D_max.push_back({local[r].shear(ranks.patch(r), dx, dy)});
     }
     max_over_ranks(ranks, D_max);
     return D_max[0][0];

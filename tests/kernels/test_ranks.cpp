@@ -201,6 +201,10 @@ TEST_CASE("a message that is not expected, or too long, is an error that names t
   CHECK_THROWS_WITH(ranks.exchange(out, another), ContainsSubstring("2 expected, 1 sent"));
 }
 
+namespace {
+bool near(double a, double b) { return std::abs(a - b) <= 1e-12; }
+} // namespace
+
 TEST_CASE("LogGP: work, a message, a collective, and the critical path through them") {
   LogGP m;
   m.L = 5.0, m.o = 1.0, m.g = 3.0, m.G = 0.5, m.visit = 2.0;
@@ -211,19 +215,16 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
   in[1] = {{0, {0, 0}}}, in[2] = {{0, {0}}};
   ranks.exchange(out, in);
   const auto& clock = *ranks.clock();
-  CHECK(std::abs(clock.of(0).time - (22.0)) <= 1e-12); // 20 + o + o
-  CHECK(std::abs(clock.of(1).time - (21.0 + 3.5 + 5.0 + 1.0)) <=
-        1e-12); // 7 G more than the first byte, L, o
-  CHECK(std::abs(clock.of(2).time - (24.5 + 5.0 + 1.0)) <=
-        1e-12); // the wire is free after 3.5 s > g
+  CHECK(near(clock.of(0).time, 22.0));                   // 20 + o + o
+  CHECK(near(clock.of(1).time, 21.0 + 3.5 + 5.0 + 1.0)); // 7 G more than the first byte, L, o
+  CHECK(near(clock.of(2).time, 24.5 + 5.0 + 1.0));       // the wire is free after 3.5 s > g
   CHECK(clock.of(3).time == 0.0);
   CHECK(clock.critical().messages == 1);
   CHECK(clock.critical().work == 20.0);
 
   std::vector<std::vector<std::int64_t>> values(4, {0});
   ranks.max(values);
-  CHECK(std::abs(clock.of(3).time - (30.5 + 2 * (2.0 + 5.0 + 3.5))) <=
-        1e-12); // two steps of 8 bytes
+  CHECK(near(clock.of(3).time, 30.5 + 2 * (2.0 + 5.0 + 3.5))); // two steps of 8 bytes
   CHECK(clock.critical().collectives == 1);
 
   // a reduction that does not block
@@ -232,9 +233,8 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
   group->start_max({0, 5, 0, 4});
   ranks.work(1, 100);
   CHECK(group->finish_max() == 5);
-  CHECK(std::abs(ranks.clock()->of(1).time - (210.5)) <=
-        1e-12); // it has moved only when rank 1 had done its work
-  CHECK(std::abs(ranks.clock()->of(3).time - (210.5)) <= 1e-12);
+  CHECK(near(ranks.clock()->of(1).time, 210.5)); // it has moved only when rank 1 had done its work
+  CHECK(near(ranks.clock()->of(3).time, 210.5));
   CHECK(ranks.clock()->of(0).time == 0.0);
   CHECK(ranks.traffic().lagged == 1);
   CHECK(ranks.work_of_ranks() == std::vector<std::int64_t>{0, 100, 0, 0});

@@ -79,7 +79,7 @@ TEST_CASE("the slope along a face is the mean of the rises on both sides of it: 
   s.update(p);
   s.shear(p, 1e3, 1e3);
   const auto flux = [](double across, double along) {
-    return -SiaDiffusivity{}(1e-24, 1000.0, across * across + along * along) * across;
+    return -sia_diffusivity(1e-24, 1000.0, across * across + along * along) * across;
   };
   using Catch::Matchers::WithinRel;
   for (const auto& [j, i] : cells_of(p)) {
@@ -121,8 +121,8 @@ TEST_CASE("the flux through a face, and the largest diffusivity") {
   }
   s.update(p);
   // slope 0.01; y-faces at i = 1: half the slope, thicker ice
-  const double D = SiaDiffusivity{}(ice_softness, 1500.0, 1e-4),
-               D_y = SiaDiffusivity{}(ice_softness, 2000.0, 0.005 * 0.005);
+  const double D = sia_diffusivity(ice_softness, 1500.0, 1e-4),
+               D_y = sia_diffusivity(ice_softness, 2000.0, 0.005 * 0.005);
   CHECK(s.shear(p, 1e5, 1e5) == std::max(D, D_y));
   CHECK(s.q_x(1, 1) == D * 0.01);
   CHECK(s.q_x(1, 0) == 0.0);

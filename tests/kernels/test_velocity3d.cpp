@@ -1,5 +1,5 @@
-// Velocities at every level: the profile of shearing, its means, incompressibility, ice margins,
-// any decomposition.
+// Velocities at every level: the profile of shearing, its means, incompressibility, ice margins.
+// The same bits on any decomposition: bits.cpp.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/velocity3d.hpp"
 #include "tests/kernels/cells.hpp"
@@ -135,32 +135,4 @@ TEST_CASE("gradients ignore the cliff at a front; ice-free cells do not move") {
       CHECK((o.u(2, 3, k) == 0.0 && o.v(2, 3, k) == 0.0 && marine.w[0](2, 3, k) == 0.0));
     CHECK(o.heating(2, 3) == 0.0);
   }
-}
-
-TEST_CASE("the same bits on any decomposition") {
-  const auto fill = [](double x, double y, double& b, double& H, double& u, double& v, double& m) {
-    const double r = std::hypot(x - 200e3, y - 220e3);
-    b = x < 300e3 ? 10.0 : -700.0, H = r < 190e3 ? 3000.0 * (1.0 - r / 190e3) : 0.0;
-    u = 1e-12 * x, v = -2e-12 * y, m = 1e-8;
-  };
-  const auto run = [&](int px, int py) {
-    Case c(Decomposition::make(21, 18, px, py), fill);
-    const int Mz = c.levels.size();
-    std::vector<double> all(static_cast<std::size_t>(21 * 18 * 4 * Mz));
-    for (int r = 0; r < c.ranks.local_size(); ++r) {
-      const Patch p = c.ranks.patch(r);
-      for (const auto& [j, i] : cells_of(p)) {
-        for (int k = 0; k < Mz; ++k) {
-          double* at = &all[(p.cell(j, i) * Mz + k) * 4];
-          at[0] = c.out[r].u(j, i, k), at[1] = c.out[r].v(j, i, k), at[2] = c.w[r](j, i, k),
-          at[3] = c.out[r].heating(j, i);
-        }
-      }
-    }
-    return all;
-  };
-  const std::vector<double> one = run(1, 1);
-  CHECK(one == run(2, 1));
-  CHECK(one == run(3, 2));
-  CHECK(one == run(7, 9));
 }

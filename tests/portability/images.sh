@@ -30,5 +30,5 @@ inside "$run" 'export PATH=/opt/nunatak/bin:$PATH OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_
   mpiexec -n 4 nunatak -init marine -grid_dx 32km -grid_Mz 11 -run_years 2 -o marine.nc
   nunatak-verify marine.nc
   nunatak-distance -mask shelves -grid_Mx 200 -solvers sweep,bfs -virtual_ranks 1,64 -compare'
-du -sh "$build" "$run"
+du -shx "$build" "$run"
 say "passed"

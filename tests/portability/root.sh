@@ -54,7 +54,7 @@ clone_into() { # clone_into <root> <folder in it>: the source as of HEAD
   fi
 }
 
-inside() { # inside <root> <words of bash>: in the chroot, bounded in time
+inside() { # inside <root> <commands>: run by bash in the chroot, bounded in time
   local status
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
     ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} OMPI_MCA_btl=^tcp \

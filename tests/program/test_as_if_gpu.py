@@ -22,19 +22,13 @@ RUNS = {
 
 
 @pytest.fixture
-def as_if_gpu(nunatak, tmp_path):
+def as_if_gpu(nunatak):
     if not LIBRARY:
         pytest.skip("no library as_if_gpu in this build")
 
-    def call(ranks, *options, status=0):
-        moves = tmp_path / "moves.txt"
-        moves.unlink(missing_ok=True)
-        environment = {"LD_PRELOAD": LIBRARY, "KOKKOS_TOOLS_LIBS": LIBRARY}
-        if ranks == 1:
-            environment["AS_IF_GPU_MOVES"] = str(moves)
-        done = nunatak(*options, ranks=ranks, environment=environment)
-        assert "as_if_gpu" not in done.text and done.status == status, done.text
-        assert ranks > 1 or "\tthk\n" in moves.read_text(), "the library was not loaded"
+    def call(ranks, *options, status=0, **environment):
+        done = nunatak(*options, ranks=ranks, environment={"LD_PRELOAD": LIBRARY, "KOKKOS_TOOLS_LIBS": LIBRARY, **environment})
+        assert ("as_if_gpu" in done.text) == (status == 86) and done.status == status, done.text
     return call
 
 
@@ -52,3 +46,8 @@ def test_nor_in_a_restart(as_if_gpu, island):
 def test_nor_where_a_solve_fails(as_if_gpu):
     for solver in ("own", "petsc"):
         as_if_gpu(1, *MARINE, "-ssa_solver", solver, "-ssa_max_steps", "1", "-ssa_failed_file", "failed.nc", status=2)
+
+
+def test_an_access_of_the_host_is_seen(as_if_gpu):
+    """The library is loaded: this program was not built for memory of the device alone."""
+    as_if_gpu(1, *MARINE, status=86, AS_IF_GPU_DEVICE_MEMORY="1")

@@ -37,6 +37,8 @@ def test_installed_programs_run_without_the_build(prefix, tmp_path):
     assert {"nunatak", "nunatak-distance", "nunatak-io", "nunatak-verify"} <= set(programs)
     for name in programs:
         assert str(FOLDER.parent).encode() not in runpath(prefix / "bin" / name), f"{name}: a path to a library of the build"
+        for file in (f"man/man1/{name}.1", f"bash-completion/completions/{name}"):
+            assert (prefix / "share" / file).stat().st_size > 100
     options = prefix / "share/nunatak/inputs/halfar.yaml"
     done = subprocess.run([prefix / "bin/nunatak", "-options_file", options, "-run_years", "100"], cwd=tmp_path, capture_output=True,
                           text=True, timeout=120)

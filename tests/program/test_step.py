@@ -1,5 +1,5 @@
 """nunatak-step as a user meets it: the same fields and the same messages on processes and on virtual ranks; and every
-table that the pages call counted (docs/explanation) against the program."""
+table that the pages call counted against the program."""
 import functools
 import json
 import pathlib
@@ -58,7 +58,7 @@ def test_refused(tmp_path, arguments, ranks, words):
 
 def counted_tables():
     """A table after "<!-- counted: COMMAND -->". A column -option is added to the command, others are keys of its report."""
-    for page in sorted((pathlib.Path(__file__).parents[2] / "docs/explanation").glob("*.md")):
+    for page in sorted((pathlib.Path(__file__).parents[2] / "docs").rglob("*.md")):
         for command, table in re.findall(r"<!-- counted: (.*?) -->\n\n((?:\|.*\n)+)", page.read_text()):
             head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
             yield pytest.param(command, head, rows, id=f"{page.stem}: {command}")
@@ -66,6 +66,8 @@ def counted_tables():
 
 @functools.lru_cache
 def records_of(*words):
+    for unit, power in (("km", "e3"), ("us", "e-6"), ("ms", "e-3")):  # a program may be without UDUNITS
+        words = [re.sub(rf"(?<=\d){unit}$", power, word) for word in words]
     ranks = int(words[2]) if words[0] == "mpiexec" else None
     program, *arguments = words[3:] if ranks else words
     if not (FOLDER / program).exists():

@@ -1,8 +1,7 @@
 // The shallow shelf approximation on Antarctica, 16 km, against PISM's: the given yield stress and
 // hardness, plastic till. Both solve the same equations with different stencils for the membrane
 // stresses, so the fields agree to some per cent, not to the tolerance of the solvers:
-// docs/notes/ssa-and-pism.md shows that it is the stencil alone. A second solve, on one rank, is
-// compared with that on all ranks.
+// docs/notes/ssa-and-pism.md shows that it is the stencil alone.
 #include "kernels/grid/ranks.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "tests/regression/file_on_ranks.hpp"
@@ -92,16 +91,4 @@ TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
   }
   CHECK(median < 0.083);
   CHECK(most < 0.205);
-
-  if (all.ranks->decomposition().size() == 1) return;
-  const Solve alone(MPI_COMM_SELF); // the same on every rank
-  std::vector<double> part;         // of this rank's patch
-  for (const auto& [j, i] : cells_of(all.p))
-    part.push_back(alone.speed[static_cast<std::size_t>(all.p.cell(j, i))]);
-  const std::vector<double> over_ranks = all.differences(part);
-  if (all.ranks->first() == 0)
-    std::printf(
-        "SSA on %d ranks and one: relative difference of speed %.1e (median), %.1e (largest)\n",
-        all.ranks->decomposition().size(), quantile(over_ranks, 0.5), over_ranks.back());
-  CHECK(quantile(over_ranks, 0.5) < 1e-4);
 }

@@ -232,7 +232,7 @@ inline void set_fields(const Tiles& tiles, const DistanceFields& fields,
   const std::size_t count = fields.size();
   for (std::size_t n = 0; n < tiles.patches.size(); ++n) {
     tiles.patches(n).d = fields[n % count][n / count].data();
-    tiles.patches(n).buffer = border.data(static_cast<int>(n / count)) + n % count;
+    tiles.patches(n).buffer = border.data(n / count) + n % count;
   }
 }
 

@@ -210,7 +210,8 @@ public:
     const auto locals = static_cast<std::size_t>(ranks.local_size());
     std::int64_t cells = 0; // of the largest patch, with ghosts
     for (std::size_t r = 0; r < locals; ++r)
-      cells = std::max(cells, static_cast<std::int64_t>(patch(r).ym + 2) * (patch(r).xm + 2));
+      cells = std::max(cells, static_cast<std::int64_t>(m_ranks.patch(r).ym + 2) *
+                                  (m_ranks.patch(r).xm + 2));
     for (std::size_t m = 0; m < masks.size(); ++m) {
       m_tables.emplace_back();
       for (int c = 0; c < 256; ++c) m_tables[m].push_back(flags_of(masks[m], c));
@@ -219,10 +220,10 @@ public:
       m_counts.push_back(make_shared<int*>("labels: how many", locals));
       m_labels[m].fragments.resize(locals);
       for (std::size_t r = 0; r < locals; ++r) {
-        m_labels[m].component.push_back(make_array<int>("component", patch(r)));
+        m_labels[m].component.push_back(make_array<int>("component", m_ranks.patch(r)));
         m_found[m].emplace_back(
             Kokkos::view_alloc(shared_label("labels: components"), Kokkos::WithoutInitializing),
-            patch(r).cells() / 2 + 1); // the maximum, of a chequerboard
+            m_ranks.patch(r).cells() / 2 + 1); // the maximum, of a chequerboard
       }
     }
   }
@@ -241,16 +242,15 @@ public:
     for (std::size_t r = 0; r < codes.size(); ++r) {
       device_labels::PatchMasks all;
       for (std::size_t m = 0; m < m_masks.size(); ++m) {
-        all.masks[m] = {{m_parents[m]},           patch(r),      m_tables[m].data(), codes[r],
-                        m_labels[m].component[r], m_found[m][r], &m_counts[m](r)};
+        all.masks[m] = {{m_parents[m]},           m_ranks.patch(r), m_tables[m].data(), codes[r],
+                        m_labels[m].component[r], m_found[m][r],    &m_counts[m](r)};
       }
       all.count = static_cast<int>(m_masks.size());
       device_labels::find_runs(all);
       device_labels::join_runs(all);
       device_labels::number_roots(all);
       device_labels::collect(all);
-      if (m_ranks.decomposition().size() > 1)
-        device_labels::look_at_border(all, border.data(static_cast<int>(r)));
+      if (m_ranks.decomposition().size() > 1) device_labels::look_at_border(all, border.data(r));
     }
   }
   const std::vector<DeviceMaskLabels>& join(std::vector<std::vector<std::int64_t>>& maxima) {
@@ -276,8 +276,6 @@ public:
   }
 
 private:
-  Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
-
   Ranks& m_ranks;
   std::vector<LabelMask> m_masks;
   BoundaryLabels m_boundaries;

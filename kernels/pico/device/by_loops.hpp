@@ -96,12 +96,8 @@ inline void write_cells(const Patch& p, const Array2<Code>& codes, const Compone
 struct ListSizes {
   int shelf = 0, lake = 0, sea = 0, sea_cells = 0, domain = 0;
   KOKKOS_INLINE_FUNCTION ListSizes& operator+=(const ListSizes& o) {
-    shelf += o.shelf;
-    lake += o.lake;
-    sea += o.sea;
-    sea_cells += o.sea_cells;
-    domain += o.domain;
-    return *this;
+    return add_each(*this, o, &ListSizes::shelf, &ListSizes::lake, &ListSizes::sea,
+                    &ListSizes::sea_cells, &ListSizes::domain);
   }
 };
 
@@ -197,7 +193,7 @@ public:
     for (std::size_t r = 0; r < codes.size(); ++r) {
       m_unknown.push_back(make_later<int>("pico: unknown types"));
       m_first.push_back(
-          make_shared<loops::ListSizes*>("pico: places", RowBlocks(patch(r)).size() + 1));
+          make_shared<loops::ListSizes*>("pico: places", RowBlocks(m_ranks.patch(r)).size() + 1));
     }
   }
 
@@ -206,7 +202,7 @@ public:
     const std::size_t locals = m_codes.size();
     std::vector<std::vector<std::int64_t>> values, nothing(locals);
     for (std::size_t r = 0; r < locals; ++r)
-      loops::count_unknown(patch(r), m_codes[r], m_unknown[r]);
+      loops::count_unknown(m_ranks.patch(r), m_codes[r], m_unknown[r]);
     m_land_and_sea.find(m_codes);
     Kokkos::fence("pico: land and sea");
     for (std::size_t r = 0; r < locals; ++r) {
@@ -216,8 +212,8 @@ public:
     m_open().found = m_land_and_sea.join(values)[of_ocean].largest();
     for (std::size_t r = 0; r < locals; ++r) {
       const auto of = [&](int mask) { return m_land_and_sea.of_cell(mask, r); };
-      loops::add_bits(patch(r), m_codes[r], bits, {{of(of_land), of(of_ocean), of(of_water)}},
-                      m_open);
+      loops::add_bits(m_ranks.patch(r), m_codes[r], bits,
+                      {{of(of_land), of(of_ocean), of(of_water)}}, m_open);
     }
     m_shelves.find(m_codes);
     Kokkos::fence("pico: labels");
@@ -235,28 +231,26 @@ public:
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       m_numbers[r].assign(m_found->number[r].begin(), m_found->number[r].end());
       m_sums[r].assign(sums[r].begin(), sums[r].end());
-      m_blocks.push_back({patch(r),
+      m_blocks.push_back({m_ranks.patch(r),
                           m_codes[r],
                           out[r].masks,
                           in[r].basins,
                           {m_found->component[r], m_numbers[r].data()},
                           m_first[r]});
-      loops::write_cells(patch(r), m_codes[r], m_shelves.of_cell(of_sea_floor, r), in[r].basins,
-                         table.basins, out[r], m_sums[r].data() + sum.adjacent());
+      loops::write_cells(m_ranks.patch(r), m_codes[r], m_shelves.of_cell(of_sea_floor, r),
+                         in[r].basins, table.basins, out[r], m_sums[r].data() + sum.adjacent());
       loops::place_blocks(m_blocks[r], table.basins, sum.front_cells(), m_sums[r].data());
     }
     Kokkos::fence("pico: sums of shelves");
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       sums[r].assign(m_sums[r].begin(), m_sums[r].end());
       set_sizes(m_first[r](m_first[r].extent(0) - 1), local[r]);
-      m_ranks.work(static_cast<int>(r), 3 * patch(r).cells());
+      m_ranks.work(r, 3 * m_ranks.patch(r).cells());
     }
     for (std::size_t r = 0; r < m_codes.size(); ++r) loops::write_lists(m_blocks[r], local[r]);
   }
 
 private:
-  Patch patch(std::size_t r) const { return m_ranks.patch(static_cast<int>(r)); }
-
   static void set_sizes(const loops::ListSizes& sizes, LocalShelves& local) {
     local.clear();
     local.cell.resize(static_cast<std::size_t>(sizes.shelf));
