@@ -11,7 +11,11 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <dlfcn.h>
+#include <link.h>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace nunatak {
 
@@ -79,6 +83,26 @@ void World::abort() const {
   std::abort(); // not reached
 }
 
+namespace {
+
+/// Open MPI 4.1 unloads its plugins in MPI_Finalize while a thread of its own may still run their
+/// code: of about 200 programs started without mpiexec one ended by signal 11, its work done. What
+/// is loaded stays loaded.
+void keep_plugins() {
+  std::vector<std::string> plugins;
+  const auto add = [](dl_phdr_info* library, std::size_t /*size*/, void* list) {
+    const std::string name = library->dlpi_name;
+    if (name.find("/mca_") != std::string::npos)
+      static_cast<std::vector<std::string>*>(list)->push_back(name);
+    return 0;
+  };
+  dl_iterate_phdr(add, &plugins);
+  for (const std::string& name : plugins)
+    dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+} // namespace
+
 struct Processes::Parts {
   std::string transport;
   std::unique_ptr<io::Servers> servers;
@@ -97,6 +121,7 @@ Processes::~Processes() {
   meet(MPI_COMM_NULL);
   computing = MPI_COMM_WORLD;
   m_parts.reset();
+  keep_plugins();
   MPI_Finalize();
 }
 
