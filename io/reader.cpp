@@ -181,7 +181,7 @@ void Reader::check_block(const std::string& variable, const Box& box) const {
 
 /// Memory for the values of a box, which the variable must have.
 template <class T>
-std::vector<T> Reader::make_room(const std::string& variable, const Box& box) const {
+std::vector<T> Reader::allocate(const std::string& variable, const Box& box) const {
   check_block(variable, box);
   double elements = 1.0;
   for (const std::size_t n : box.count) elements *= static_cast<double>(n);
@@ -244,7 +244,7 @@ std::vector<double> Reader::read_block(const std::string& variable,
   std::vector<double> values;
   const Watchdog::Scope scope(m_path, "read");
   agree(m_comm, [&] {
-    values = make_room<double>(variable, box);
+    values = allocate<double>(variable, box);
     packing = this->packing(variable);
   });
   agree(m_comm, [&] {
@@ -264,10 +264,10 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable,
   std::vector<double> numbers;
   const Watchdog::Scope scope(m_path, "read");
   agree(m_comm, [&] {
-    values = make_room<std::int64_t>(variable, box);
+    values = allocate<std::int64_t>(variable, box);
     packing = this->packing(variable);
     if (!is_integer(packing->nc_type) || packing->is_packed)
-      numbers = make_room<double>(variable, box);
+      numbers = allocate<double>(variable, box);
   });
   agree(m_comm, [&] {
     if (is_integer(packing->nc_type) && !packing->is_packed) {

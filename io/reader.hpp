@@ -104,7 +104,7 @@ private:
   std::size_t id(const std::string& variable) const;
   const Contents::Attribute* attribute(const std::string& variable, const std::string& name) const;
   void check_block(const std::string& variable, const Box& box) const;
-  template <class T> std::vector<T> make_room(const std::string& variable, const Box& box) const;
+  template <class T> std::vector<T> allocate(const std::string& variable, const Box& box) const;
   template <class T>
   void read_as(const std::string& variable, const Box& box, int nc_type,
                std::vector<T>& values) const;

@@ -99,7 +99,7 @@ void Watchdog::sleep_and_look() {
     nap = m_patience / 16;
     const bool is_asked = asked_to_end() != Request::none;
     if (m_ends || m_patience.count() == 0 || (!m_watched && !is_asked)) continue;
-    if (m_watched) look_for_progress(lock, nap);
+    if (m_watched) look_for_progress(lock, 2 * nap);
     if (!m_watched) m_since = std::max(m_since, time_of_request());
     const auto error = waits_with();
     const auto left =

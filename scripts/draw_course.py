@@ -112,7 +112,7 @@ def draw_labels(picture):
         axes.set(xlim=(-0.1, 7.1), ylim=(-3.1, 0.1), aspect="equal")
         count = len(set(found.values()))
         axes.set_title(f"{cut[0]} x {cut[1]}: {count} component{'s' * (count > 1)}", fontsize=10)
-    all_axes.flat[-1].text(0, 0.5, "black: seams of the patches\ncolour: the component\nrow 0 at the top", va="center", transform=all_axes.flat[-1].transAxes)
+    all_axes.flat[-1].text(0, 0.5, "black: boundaries of the patches\ncolour: the component\nrow 0 at the top", va="center", transform=all_axes.flat[-1].transAxes)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
     print([len(set(components(*cut).values())) for cut in CUTS])

@@ -301,10 +301,10 @@ def first(options):
     path = serpentine(201)
     for (solver, ranks), count in rounds.items():
         parts = round(ranks ** 0.5)
-        seams = sum((a[0] * parts // 201, a[1] * parts // 201) != (b[0] * parts // 201, b[1] * parts // 201) for a, b in zip(path, path[1:]))
-        print(f"{solver:6} on {ranks:4} ranks: {count:6} rounds   (the path has {len(path)} cells and crosses {seams} seams)")
+        boundaries = sum((a[0] * parts // 201, a[1] * parts // 201) != (b[0] * parts // 201, b[1] * parts // 201) for a, b in zip(path, path[1:]))
+        print(f"{solver:6} on {ranks:4} ranks: {count:6} rounds   (the path has {len(path)} cells and crosses {boundaries} boundaries)")
     write_png(options.png, 201, {cell: n / len(path) for n, cell in enumerate(path)}, 4)
-    print(f"{options.png}: the path, from dark to light, and the seams of 4 x 4 patches; {time.monotonic() - begin:.0f} s in all")
+    print(f"{options.png}: the path, from dark to light, and the boundaries of 4 x 4 patches; {time.monotonic() - begin:.0f} s in all")
 
 
 def main():

@@ -37,6 +37,7 @@ Bytes Inbox::pop_action() {
 }
 
 bool Inbox::take_actions() {
+  if (m_actions.size() >= most_waiting_actions) return false;
   std::optional<Bytes> action = m_servers.receive(m_servers.compute().front(), action_tag);
   if (!action) return false;
   m_actions.push_back(std::move(*action));

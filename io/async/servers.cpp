@@ -137,7 +137,14 @@ void Servers::forget_taken() {
 void Servers::act(int g, const Packer& action) {
   const int rank = rank_in(m_comm);
   if (rank != 0) return;
-  for (const int server : group(g)) send(server, action_tag, action.bytes());
+  for (Nap nap; m_sent.size() > most_waiting_actions; nap.sleep()) forget_taken();
+  for (const int server : group(g)) {
+    m_sent.emplace_back(action.bytes(), MPI_REQUEST_NULL);
+    auto& [kept, request] = m_sent.back();
+    MPI_Issend(kept.data(), static_cast<int>(kept.size()), MPI_BYTE, server, action_tag, m_all,
+               &request); // completed when it is received
+  }
+  forget_taken();
 }
 
 void Servers::act_on_all(const Packer& action) {

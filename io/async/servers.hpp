@@ -55,6 +55,10 @@ enum class Action {
 /// What the first server of a group reports to compute rank 0.
 enum class News { error, opened, committed, finished, stopped, signalled };
 
+/// Actions that wait on compute rank 0, and on a server: a run cannot go ahead of its servers
+/// without bound.
+constexpr std::size_t most_waiting_actions = 256;
+
 /// Tags on Servers::all(). Messages with values use the number of their batch.
 enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, mark_tag = 4, first_batch_tag = 16 };
 
@@ -116,7 +120,8 @@ public:
   void send(int rank, int tag, const Bytes& bytes);
   /// A short message, if it has arrived.
   std::optional<Bytes> receive(int source, int tag);
-  /// On compute rank 0: to all servers of a group, in order. Does nothing elsewhere.
+  /// On compute rank 0: to all servers of a group, in order; waits while too many are not received.
+  /// Does nothing elsewhere.
   void act(int group, const Packer& action);
   void act_on_all(const Packer& action);
   /// async:S+T: commits and closes of the series that were requested so far, which the T servers

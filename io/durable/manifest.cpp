@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -134,50 +135,50 @@ std::string line_of(const ManifestEntry& e) {
 
 namespace {
 
-/// The lines that count, without sums that the line before has.
-std::string compacted(const std::vector<ManifestEntry>& lines) {
-  const ManifestEntry& first = lines.front();
-  std::string text = line_of(first);
-  if (lines.size() == 1) return text;
-  ManifestEntry last = lines.back();
-  const auto goes_on = [&](const auto& sums) { // of a variable, in the first line
-    const auto found = last.sums->find(sums.first);
-    return found != last.sums->end() && found->second.size() >= sums.second.size() &&
-           (sums.second.size() == first.records || found->second.size() == sums.second.size()) &&
-           std::equal(sums.second.begin(), sums.second.end(), found->second.begin());
-  };
-  if (first.sums && last.sums && first.records > 0 && first.sums->size() == last.sums->size() &&
-      std::all_of(first.sums->begin(), first.sums->end(), goes_on)) {
-    last.first_record = first.records;
-    for (const auto& [variable, sums] : *first.sums) {
-      std::vector<std::uint64_t>& more = (*last.sums)[variable];
-      more.erase(more.begin(), more.begin() + static_cast<std::ptrdiff_t>(sums.size()));
-      if (more.empty()) last.sums->erase(variable);
-    }
+/// A line in the file, and what it needs of the lines before it.
+struct Line {
+  std::streamoff begin;
+  std::streamsize size;
+  std::size_t first_record, records;
+  bool has_sums; ///< of records of its own
+};
+
+/// Lines of a file of which its last line consists, and those that only the line before it needs.
+struct LinesOfFile {
+  std::vector<Line> last, before;
+};
+
+/// False if its sums do not follow those of the lines before.
+bool add(const Line& line, LinesOfFile& lines) {
+  if (line.first_record > (lines.last.empty() ? 0 : lines.last.back().records)) return false;
+  lines.before.clear();
+  while (!lines.last.empty() &&
+         (lines.last.back().first_record >= line.first_record || !lines.last.back().has_sums)) {
+    lines.before.push_back(lines.last.back());
+    lines.last.pop_back();
   }
-  return text + line_of(last);
+  lines.last.push_back(line);
+  return true;
 }
-
-} // namespace
-
-std::string lines_that_count(const Manifest& manifest) {
-  std::string text;
-  for (const auto& [name, lines] : manifest.files) text += compacted(lines);
-  return text;
-}
-
-namespace {
 
 /// Replace the manifest by the lines of it that count, if those are at most half. Its lock is held.
-void compact(const std::string& manifest) {
-  const std::string text = read_manifest(manifest), temporary = manifest + ".tmp";
-  const Manifest parsed = parse_manifest(text);
-  const std::string kept = lines_that_count(parsed);
-  if (!parsed.bad_lines.empty() || kept.size() > text.size() / 2) return;
+void compact(const std::string& manifest, std::size_t size) {
+  const std::string temporary = manifest + ".tmp";
+  std::ifstream in(manifest, std::ios::binary);
+  const auto ranges = lines_that_count(in);
+  if (!ranges) return;
+  std::size_t kept = 0;
+  for (const auto& range : *ranges) kept += static_cast<std::size_t>(range.second);
+  if (kept > size / 2) return;
   create_anew(temporary);
   {
     const Descriptor fd(temporary, O_WRONLY | no_surprise, "expected to write it");
-    write_all(fd, temporary, kept.data(), kept.size());
+    in.clear();
+    for (const auto& [begin, length] : *ranges) {
+      std::string line(static_cast<std::size_t>(length), '\0');
+      if (!in.seekg(begin).read(line.data(), length)) throw Error("expected to read the manifest");
+      write_all(fd, temporary, line.data(), line.size());
+    }
   }
   fsync_path(temporary);
   rename_file(temporary, manifest);
@@ -185,6 +186,35 @@ void compact(const std::string& manifest) {
 }
 
 } // namespace
+
+std::optional<LineRanges> lines_that_count(std::istream& manifest) {
+  std::map<std::string, LinesOfFile> files;
+  std::streamoff begin = 0;
+  std::string text;
+  while (std::getline(manifest, text) && !manifest.eof()) {
+    const auto size = static_cast<std::streamsize>(text.size() + 1);
+    const Json json = Json::parse(text, nullptr, false);
+    try {
+      if (!json.is_discarded() && json.at("state") != "intent") {
+        const ManifestEntry e = entry_of(json);
+        const bool has_sums = e.sums && !e.sums->empty();
+        if (!add({begin, size, e.first_record, e.records, has_sums}, files[e.name]))
+          return std::nullopt;
+      }
+    } catch (const std::exception&) {
+      return std::nullopt;
+    }
+    begin += size;
+  }
+  LineRanges ranges;
+  for (const auto& [name, lines] : files) {
+    for (const auto* part : {&lines.last, &lines.before}) {
+      for (const Line& line : *part) ranges.emplace_back(line.begin, line.size);
+    }
+  }
+  std::sort(ranges.begin(), ranges.end());
+  return ranges;
+}
 
 /// Ends a line that an earlier crash cut off. Compacts the manifest when its size passes a power of
 /// two: parsing it costs no more than what was written since.
@@ -206,7 +236,7 @@ void append_to_manifest(const std::string& manifest, const std::string& lines) {
     const std::size_t now = size + text.size();
     if (!is_locked || now < least_to_compact || (size ^ now) < size) return;
     try {
-      compact(manifest);
+      compact(manifest, now);
     } catch (const Error&) { // without space for the new one the old one stays
       ::unlink((manifest + ".tmp").c_str());
     }

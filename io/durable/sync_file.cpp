@@ -18,7 +18,7 @@ SyncFile::SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions o
   });
   together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
   m_format->use_disk_caller(m_call_disk);
-  if (m_format->defined_size() > 0) reserve_bytes(m_format->defined_size());
+  if (m_format->expected_size(0) > 0) reserve_bytes(m_format->expected_size(0));
   together(Phase::define, [&] { m_format->define(); });
   if (options.continues && options.kept_records > 0 && options.commit_every > 0 &&
       m_format->grows_in_place())

@@ -66,8 +66,6 @@ public:
 
   /// Makes calls that wait for a disk through `call_disk` from now on, if the format can.
   virtual void use_disk_caller(const DiskCaller& /*call_disk*/) {}
-  /// Bytes that define() will allocate in the file, the same on all ranks; 0: unknown. Local.
-  virtual std::uint64_t defined_size() const { return 0; }
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.
@@ -76,7 +74,7 @@ public:
   /// out of memory (std::bad_alloc) aborts the run.
   virtual void put(std::size_t v, const Hyperslab& slab) = 0;
   /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
-  /// unknown. Local.
+  /// unknown. Before define() the same on all ranks. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
   /// Offset of a variable (in the first record), after define(), if known; the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }

@@ -120,7 +120,6 @@ public:
     agree(m_comm, [&] { check(nc_sync(m_ncid), "close"); });
     check(m_file.close(), "close");
   }
-  std::uint64_t defined_size() const override { return expected_size(0); }
   /// The chunks, and metadata of HDF5; compressed sizes are unknown.
   std::uint64_t expected_size(std::uint64_t records) const override {
     constexpr std::uint64_t metadata = 128 << 10;

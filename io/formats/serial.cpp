@@ -13,7 +13,6 @@
 #include <netcdf.h>
 
 #include <numeric>
-#include <optional>
 
 namespace nunatak::io {
 
@@ -38,13 +37,13 @@ public:
     check(status, "expected to open it");
     int old_fill = 0;
     check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
-    if (m_options.define != "upfront") return; // offsets are not known yet
-    std::iota(m_ids.begin(), m_ids.end(), 0);
-    m_layout = read_classic_layout(m_path);
+    if (m_options.define == "upfront") std::iota(m_ids.begin(), m_ids.end(), 0);
+    m_moved.count(m_path, false);
   }
 
+  /// For the variables defined so far, on rank 0.
   std::uint64_t expected_size(std::uint64_t records) const override {
-    return m_layout ? m_layout->size(records) : 0;
+    return m_moved.layout().size(records);
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
@@ -95,10 +94,9 @@ private:
   std::string m_path;
   const Schema& m_schema;
   Options m_options;
-  int m_ncid = -1;                       ///< on rank 0
-  std::vector<int> m_ids;                ///< on rank 0; -1: not defined yet
-  int m_n_late = 0;                      ///< late definitions so far
-  std::optional<ClassicLayout> m_layout; ///< if everything is defined upfront
+  int m_ncid = -1;        ///< on rank 0
+  std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
+  int m_n_late = 0;       ///< late definitions so far
   MovedBytes m_moved;
   Buffer m_packed;
   Work m_work;

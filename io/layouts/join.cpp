@@ -198,7 +198,11 @@ void Subfiles::compare(std::size_t subfile, const Contents& whole) const {
   const auto text = [&](const json& contents) {
     return contents.contains(place) ? contents.at(place).dump() : "none";
   };
-  fail(subfile, place.to_string() + ": expected " + text(expected) +
+  json::json_pointer owner = place; // of the difference: a dimension, a variable, an attribute
+  while (!owner.empty() && !expected.contains(owner / "name")) owner.pop_back();
+  const std::string name =
+      owner.empty() ? "" : " ('" + expected.at(owner / "name").get<std::string>() + "')";
+  fail(subfile, place.to_string() + name + ": expected " + text(expected) +
                     ", as in the first subfile, found " + text(found));
 }
 

@@ -221,7 +221,7 @@ void check(const Options& o) {
   need(o.given.count("run_years") + o.given.count("run_until") < 2,
        "options -run_years and -run_until: expected one of them, found both");
   need(o.run_wall == 0.0 || !o.output.empty() || !o.snapshot_file.empty(),
-       "option -run_wall: expected also -o or -snapshot_file, for the state at the end");
+       "option -run_wall: expected -o or -snapshot_file as well, for the state at the end");
   need(o.Mx != 1 && o.My != 1 && o.Mz != 1,
        "options -grid_Mx, -grid_My, -grid_Mz: expected 0 or at least 2, found 1");
   need(o.hybrid.stress.till.phi_max >= o.hybrid.stress.till.phi_min,
@@ -238,7 +238,7 @@ void check(const Options& o) {
        "option -spatial_every: expected a positive time with -spatial_file");
   need(!o.spatial_file.empty() ||
            o.given.count("spatial_every") + o.given.count("spatial_vars") == 0,
-       "options -spatial_every and -spatial_vars: expected also -spatial_file");
+       "options -spatial_every and -spatial_vars: expected -spatial_file as well");
 }
 
 /// Checks all files that the run reads and writes. On rank 0.

