@@ -126,33 +126,6 @@ TEST_CASE("options: help has the defaults, JSON the values; the table knows what
                              ContainsSubstring("distance solver: bfs|sweep"));
 }
 
-TEST_CASE("options: help is folded below the descriptions, words between |") {
-  std::string answer = "a value that is far too long for its column",
-              solver = "breadth-first-search";
-  int length = 3;
-  OptionTable table("nunatak-x: what it does", "nunatak-x");
-  table.section("Section");
-  table.add(number("length", length, "",
-                   "description of a dozen words that no line of sixty columns can ever hold"));
-  table.add(
-      choice("solver", solver, "breadth-first-search|iterative-sweeps|fast-marching", "method"));
-  table.add(text("answer", answer, "end"));
-  std::ostringstream help;
-  table.print_help(help, 60);
-  CHECK_THAT(help.str(),
-             ContainsSubstring("\nSection\n"
-                               "  -length         3             description of a dozen words\n"
-                               "                                that no line of sixty\n"
-                               "                                columns can ever hold\n"
-                               "  -solver         breadth-first-search\n"
-                               "                                method:\n"
-                               "                                breadth-first-search|\n"
-                               "                                iterative-sweeps|\n"
-                               "                                fast-marching\n"
-                               "  -answer         a value that is far too long for its column\n"
-                               "                                end\n"));
-}
-
 TEST_CASE("options: what a table will read is known before there is one") {
   const auto value = [](std::vector<const char*> words) {
     words.insert(words.begin(), "nunatak-x");

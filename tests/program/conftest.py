@@ -58,12 +58,12 @@ def ranks_of(process):
     return {int(rank[1]): pid for pid, rank in found.items() if rank}
 
 
-def refused(run, *words):
-    """The run failed, said every word, said it once, and left no stack trace."""
-    assert run.status != 0, run.text
+def refused(run, *words, program="nunatak"):
+    """The run failed with status 2, said every word in one error, and left no stack trace."""
+    assert run.status == 2, run.text
     for word in words:
         assert word in run.text, f"expected {word!r} in:\n{run.text}"
-    assert run.text.count("nunatak: error:") == 1 and "PETSC ERROR" not in run.text, run.text
+    assert run.text.count(f"{program}: error:") == 1 and "PETSC ERROR" not in run.text, run.text
 
 
 def bits(path):
@@ -89,25 +89,35 @@ def shared():
     return folder
 
 
-def write_island(path, change=None, points=21, file_format="NETCDF3_CLASSIC"):
-    """A small dome with a shelf around it, as a user might have it; `change(dataset)` spoils it before it is closed."""
-    x = np.linspace(-200e3, 200e3, points)
-    xx, yy = np.meshgrid(x, x)
-    r = np.hypot(xx, yy) / 200e3
-    with netCDF4.Dataset(path, "w", format=file_format) as data:
-        for name in ("y", "x"):
-            data.createDimension(name, points)
-            v = data.createVariable(name, "f8", (name,))
-            v[:] = x
-            v.units = "m"
-        for name, values, units in (("thk", np.where(r < 0.8, 1500 * (1 - 0.5 * r), 0.0), "m"),
-                                    ("topg", 500 - 1500 * r, "m")):
-            v = data.createVariable(name, "f8", ("y", "x"))
+def variables(path):
+    """{name: all values}, as they are stored or unpacked, none masked."""
+    with netCDF4.Dataset(path) as data:
+        data.set_auto_mask(False)
+        return {name: data[name][:] for name in data.variables}
+
+
+def write_maps(path, x, y, maps, change=None, **keywords):
+    """A file of maps {name: (values on (y, x), units)}; `change(dataset)` spoils it before it is closed."""
+    with netCDF4.Dataset(path, "w", **keywords) as data:
+        for name, axis in (("y", y), ("x", x)):
+            data.createDimension(name, len(axis))
+        for name, (values, units) in {"y": (y, "m"), "x": (x, "m"), **maps}.items():
+            values = np.asarray(values)
+            v = data.createVariable(name, values.dtype, (name,) if values.ndim == 1 else ("y", "x"))
             v[:] = values
-            v.units = units
+            if units:
+                v.units = units
         if change:
             change(data)
     return path
+
+
+def write_island(path, change=None, points=21, file_format="NETCDF3_CLASSIC"):
+    """A small dome with a shelf around it, as a user might have it."""
+    x = np.linspace(-200e3, 200e3, points)
+    r = np.hypot(*np.meshgrid(x, x)) / 200e3
+    maps = {"thk": (np.where(r < 0.8, 1500 * (1 - 0.5 * r), 0.0), "m"), "topg": (500 - 1500 * r, "m")}
+    return write_maps(path, x, x, maps, change, format=file_format)
 
 
 @pytest.fixture

@@ -49,14 +49,10 @@ def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
 
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
     (tmp_path / "options.yaml").write_text("io_transport: async:1\n")
-    for options, ranks, message in (
-            (("-io_transport", "async:0"), 2, "expected one of sync|async:N|async:N+N, found 'async:0'"),
-            (("-io_transport", "async:2"), 2, "expected at least one rank that computes beside 2 server(s), found 2 rank(s)"),
-            (("-options_file", "options.yaml"), 2, "on the command line), found none"),
-            (("-io_transport", "async:1", "-io_format", "direct", "-io_layout", "box:2"), 2, "expected a layout without a number"),
-            (("-io_transport", "async:1", "-io_pool", "1KiB"), 2, "pool: expected 1MiB to 2GiB"),
-            (("-io_transport", "async:1", "-no_such_option"), 2, "unknown option -no_such_option")):
-        refused(nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=ranks, timeout=60), message)
+    for options, message in (
+            (("-options_file", "options.yaml"), "on the command line), found none"),
+            (("-io_transport", "async:1", "-no_such_option"), "unknown option -no_such_option")):
+        refused(nunatak(*MARINE, "-run_years", 1, "-o", "end.nc", *options, ranks=2, timeout=60), message)
         assert not list(tmp_path.glob("*.nc*"))
 
 
@@ -133,7 +129,7 @@ def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
     """Of each rank of nunatak-io, which writes 37 MB to a disk of 20 MB/s; and what it has measured."""
     program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
     command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env",
-               f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/way {folder / 'disk'}", str(program), "-workload",
+               f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/method {folder / 'disk'}", str(program), "-workload",
                "pism:G5km", "-scale", "0.15", "-repeat", "1", "-methods", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-report",
                str(folder / "written.json"), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -154,18 +150,3 @@ def test_memory_is_bounded_where_the_disk_is_slow(tmp_path):
     assert peaks[0] - alone[0] < (3 + 8) * MEBIBYTE, (peaks, alone)
     more = written["servers"][0]["peak_bytes"] - null["servers"][0]["peak_bytes"]
     assert more < (2 * 8 + 32) * MEBIBYTE, more  # the largest variable has more than -io_buffer: 8 MB
-
-
-def test_a_server_takes_the_next_record_while_it_writes(tmp_path):
-    """A record of 11 MB is on its way to the disk for 8 s (so long its first write takes); through a ring of 1 MiB the client hands over the
-    next one meanwhile, and waits for room less than half of that time."""
-    program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
-               f"NUNATAK_DISK=5e7 {tmp_path}/nunatak-io.files/way {tmp_path / 'disk'} 8", str(program), "-workload", "pism:G5km", "-scale", "0.08", "-records", "2",
-               "-repeat", "1", "-methods", "direct", "-io_transport", "async:1", "-io_pool", "1MiB", "-o", str(tmp_path), "-report",
-               str(tmp_path / "written.json")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    written = json.loads((tmp_path / "written.json").read_text())["methods"][0]
-    assert written["seconds"]["median"] > 8 + 0.9 * written["payload_bytes"] / 5e7
-    assert written["phases"]["stall"]["max_s"] < 4, written["phases"]["stall"]

@@ -12,18 +12,8 @@ QUICK = ("-run_years", "0", "-stress", "sia")
 
 OPTIONS = [
     (("-grid_Nx", "30"), ("unknown option -grid_Nx", "-grid_Mx")),
-    (("-nonsense",), ("unknown option -nonsense",)),
     (("-ssa_multigrid_smothing", "3"), ("unknown option -ssa_multigrid_smothing; did you mean -ssa_multigrid_smoothing?",)),
-    (("-run_years", "ten"), ("-run_years", "number", "'ten'")),
-    (("-run_years", "-3"), ("-run_years", "at least 0", "-3")),
-    (("-grid_Mx", "30.5"), ("-grid_Mx", "whole number", "30.5")),
-    (("-grid_dx", "16parsnip"), ("-grid_dx", "parsnip")),
-    (("-run_years",), ("-run_years", "found none")),
-    (("-io_format", "hdf4"), ("-io_format", "pnetcdf", "hdf4")),
     (("-pico_continental_shelf_depth", "800"), ("-pico_continental_shelf_depth", "at most 0")),
-    (("result.nc",), ("result.nc", "belongs to no option")),
-    (("--stress", "sia"), ("'--stress' on the command line belongs to no option", "one dash: -stress")),
-    (("-grid_Mx=21",), ("unknown option -grid_Mx=21; did you mean -grid_Mx 21?",)),
     (("-run_wall", "soon", "-o", "o.nc"), ("option -run_wall: expected a time such as 3h50m", "'soon'")),
     (("-options_file", "missing.yaml"), ("-options_file", "missing.yaml")),
     (("-snapshot_file", "s"), ("-snapshot_every",)),
@@ -35,13 +25,11 @@ OPTIONS = [
     (("-grid_dx", "1e-8"), ("option -grid_dx", "at least 1 m")),
     (("-grid_Mx", "2000000000"), ("option -grid_Mx", "at most")),
     (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
-    (("-da_refine", "x"), ("option -da_refine", "expected a whole number", "found 'x'")),
     (("-da_refine", "-1"), ("option -da_refine", "expected a whole number", "found '-1'")),
     (("-da_refine", "14"), ("327681 x 327681 points", "-da_refine", "expected at most")),
     (("-spatial_every", "2"), ("-spatial_every", "expected -spatial_file")),
     (("-spatial_file", "s.nc", "-spatial_vars", "ssa_residual_x"), ("option -spatial_vars: ssa_residual_x is not computed in this run",)),
     (("-run_until", "5"), ("-run_years and -run_until",)),
-    (("-seed", "1.5"), ("-seed", "whole number")),
     (("-pico_gamma_T", "0", "-ocean", "pico"), ("-pico_gamma_T",)),
     (("-spatial_file", "s.nc", "-spatial_vars", "thk,,topg"), ("-spatial_vars",)),
     (("-options_file",), ("-options_file",)),
@@ -50,18 +38,14 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options, words", OPTIONS, ids=[" ".join(o[0]) for o in OPTIONS])
-def test_bad_option(nunatak, options, words):
+def test_bad_option(nunatak, tmp_path, options, words):
     refused(nunatak("-init", "dome", "-grid_Mx", "21", *QUICK, *options, ranks=2) if "-i" not in options else
             nunatak(*options, ranks=2), *words)
+    assert not any(tmp_path.iterdir())
 
 
 def test_missing_file(nunatak):
     refused(nunatak("-i", "nowhere.nc", ranks=2), "nowhere.nc")
-
-
-def test_not_netcdf(nunatak, tmp_path):
-    (tmp_path / "text.nc").write_text("this is not NetCDF\n" * 100)
-    refused(nunatak("-i", "text.nc", ranks=2), "text.nc", "NetCDF")
 
 
 def rename(name):
@@ -114,19 +98,15 @@ SPOILED = {  # what is done to the island; words of the error
     **{f"no {name}": (rename(name), (f"'{name}'", "missing")) for name in ("thk", "topg", "x")},
     "no temp, which its state has": (lambda data: data.setncattr("model_state_variables", "thk topg temp"),
                                      ("'temp'", "missing", "model_state_variables")),
-    "one dimension": (thickness_on("x"), ("'thk'", "(y, x)", "(x)")),
     "transposed": (thickness_on("x", "y"), ("'thk'", "(y, x)", "(x, y)")),
     **{units: (attributes("thk", units=units), ("'thk'", units)) for units in ("kg", "bananas")},
-    "NaN on the first rank": (has("topg", np.nan, (0, 0)), ("'topg'", "NaN", "1 points")),
     "NaN on the last rank": (has("topg", np.nan, (20, 20)), ("'topg'", "NaN", "1 points")),
     "negative": (has("thk", -1.0), ("'thk'", "negative", "1 points")),
     "irregular": (has("x", 0.0, 5), ("'x'", "equally spaced")),
     **{f"spacing {d}": (spacing(d), ("coordinate 'x'", "unit")) for d in (1e-8, 1e30)},
     **{f"{name} {value}": (attributes("thk", **{name: value}), ("'thk'", name))
        for name, value in (("scale_factor", 0.0), ("scale_factor", np.nan), ("add_offset", np.inf))},
-    **{str(limits): (attributes("thk", **limits), ("'thk'", "valid range", f"found {found}"))
-       for limits, found in (({"valid_min": 500.0}, "0"), ({"valid_max": 700.0}, "1500"), ({"valid_range": [0.0, 700.0]}, "1500"),
-                             ({"valid_range": [0.0, 350.0], "scale_factor": 2.0}, "3000"))},
+    "below its valid range": (attributes("thk", valid_min=500.0), ("'thk'", "valid range", "found 0")),
     **{f"no {name}": (mapping(**{name: np.nan}), (f"mapping:{name}", "finite"))
        for name in ("standard_parallel", "semi_major_axis", "latitude_of_projection_origin")},
     **{f"time {seconds}": (time(seconds), ("model_time_seconds",)) for seconds in (1e300, np.nan, -np.inf)},
@@ -154,14 +134,6 @@ def test_database_of_units(nunatak, tmp_path):
     broken = tmp_path / "units.xml"
     broken.write_text("<unit-system>")
     refused(run(broken), "UDUNITS", str(broken))
-
-
-@pytest.mark.parametrize("file_format", ["NETCDF3_CLASSIC", "NETCDF4"])
-def test_truncated_file(nunatak, island, file_format):
-    path = island(file_format=file_format)
-    size = os.path.getsize(path)
-    os.truncate(path, size - size // 3)
-    refused(nunatak("-i", "island.nc", ranks=2), "island.nc")
 
 
 def test_grid_too_small_for_the_ranks(nunatak):
@@ -198,23 +170,20 @@ def test_help_into_a_pipe_that_closes(tmp_path):
     ("stress: sia\ngrid:\n  Mx: ~\n", ("line 3", "option grid_Mx")), ("stress: sia\ninit: # dome\n", ("line 2", "option init")),
     ("init: dome\ngrid:\n\tMx: 21\n", ("line 3", "a tab")), ("init: dome\nhelp: true\n", ("line 2", "option -help", "command line")),
     ("init: dome\nINIT: shelf\n", ("line 2", "option INIT", "line 1")), ("INIT: dome\n", ("line 1", "unknown option -INIT")),
-    ("o: " + 100000 * "[", ("line 1", "option o")), (50000 * "{a: ", ("line 1", "nested at most")),
+    ("init: dome\n  grid_Mx: [21\n", ("line 2",)), ("o: " + 100000 * "[", ("line 1", "option o")), (50000 * "{a: ", ("line 1", "nested at most")),
     ("a: &x {b: 1}\nc: *x\n", ("line 2",)), ("init: dome\n---\ngrid_Mx: 21\n", ("one document",)), ("init\n", ("line 1", "option: value"))],
     ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end", "a tab", "help",
-         "twice, in two cases", "in another case", "nested lists", "nested names", "alias", "two documents", "no name"])
+         "twice, in two cases", "in another case", "indented", "nested lists", "nested names", "alias", "two documents", "no name"])
 def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
 
 
-@pytest.mark.parametrize("name, text", [("bad.opts", "grid_Mx 21\n-init dome\n"), ("bad.yaml", "init: dome\n  grid_Mx: [21\n")],
-                         ids=["PETSc format", "YAML"])
-def test_malformed_options_file(nunatak, tmp_path, name, text):
+def test_malformed_options_file(nunatak, tmp_path):
     """PETSc fails on rank 0 only: the others must not wait for it."""
-    (tmp_path / name).write_text(text)
-    run = nunatak("-options_file", name, ranks=2, timeout=20)
-    assert run.status != 0
-    assert name in run.text, run.text
+    (tmp_path / "bad.opts").write_text("grid_Mx 21\n-init dome\n")
+    run = nunatak("-options_file", "bad.opts", ranks=2, timeout=20)
+    assert run.status != 0 and "bad.opts" in run.text, run.text
 
 
 @pytest.mark.parametrize("name, content, more, words", [
@@ -235,7 +204,7 @@ def test_options_file_that_is_a_pipe(nunatak, tmp_path):
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", "regular file")
 
 
-def test_warnings_of_what_nobody_meant(nunatak, island):
+def test_warnings_of_what_was_hardly_meant(nunatak, island):
     """Ice that races, and melt of what is not there: a line each, at the end."""
     def change(data):
         data["thk"][10, 10] = 5000.0
@@ -248,13 +217,6 @@ def test_warnings_of_what_nobody_meant(nunatak, island):
     assert melting.status == 0 and melting.out.count("of ice where there was no more") == 1, melting.text
     calm = nunatak(*sia, "0.01", "-run_steps", "1")
     assert "warning: mass" not in calm.out and "faster than" not in calm.out, calm.text
-
-
-def test_variable_that_the_run_does_not_compute(nunatak, tmp_path):
-    """Found out before the first step; nothing is left behind."""
-    refused(nunatak("-init", "dome", "-grid_Mx", "11", *QUICK, "-spatial_file", "s.nc", "-spatial_vars", "thk,pico_basal_melt_rate"),
-            "-spatial_vars", "pico_basal_melt_rate")
-    assert not any(tmp_path.iterdir())
 
 
 def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):

@@ -63,9 +63,9 @@ def changed(run_json):
 @pytest.mark.parametrize("name", ["50km", "50km_merged", "16km"])
 def test_references_are_equal_on_any_ranks(shared, tmp_path, name):
     path = shared / "reference" / f"pico_antarctica_{name}.nc"
-    reports = [check(path, *REFERENCE, folder=tmp_path, ranks=ranks) for ranks in (1, 2, 3)]
+    reports = [check(path, *REFERENCE, folder=tmp_path, ranks=ranks) for ranks in (1, 2, 3, 6)]
     assert all(r.status == 0 and "all equal (fields: 17)" in r.out for r in reports), reports[0].text
-    assert reports[0].out == reports[1].out == reports[2].out
+    assert len({report.out for report in reports}) == 1
 
 
 @pytest.mark.parametrize("name", EXACT + WATER)
@@ -187,7 +187,6 @@ def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
     (("f.nc", "-fields", "pico_box_mask"), "expected fields of PICO"),
     (("f.nc", "-picture", "no/d.ppm"), "-picture"),
     (("f.nc", "-virtual_ranks", "99x99"), "99"),
-    (("f.nc", "-pico_gamma_T", "2"), "gamma_T"),
     (("no_thk.nc",), "file 'no_thk.nc': expected a variable 'thk' (needed for all of PICO), found none"),
     (("half.nc",), "file 'half.nc', variable 'basins': expected whole numbers in all cells, found 0.5"),
     (("wide.nc",), "variable 'topg': expected (y = 3, x = 7), alone or after time, found (time = 1, y = 3, wide = 8)")])

@@ -12,7 +12,7 @@ import sys
 import time
 
 import pytest
-from clusters import CLUSTER, NOBODY, cluster, counts, needs_file_system, needs_root, needs_slurm  # noqa: F401 (cluster is a fixture)
+from clusters import CLUSTER, NOBODY, cluster, counts, needs_file_system, needs_root  # noqa: F401 (cluster is a fixture)
 
 PING = """
 import socket, sys, time, fcntl, struct, termios
@@ -143,16 +143,6 @@ def test_a_node_may_have_written_bytes_on_their_way_until_fsync(cluster):
         assert sum(found[-1]) > 0.9 * least, found
     assert found[-1][0] < 0.5 * least, found
     assert cluster("run", "node2", "stat", "-c", "%s", "/mnt/pfs/x").stdout == f"{4 << 20}\n"
-
-
-@needs_slurm
-def test_slurm_runs_a_batch_job(cluster, tmp_path):
-    cluster("up", "-n", 2)
-    cluster("slurm")
-    job = tmp_path / "job.sh"
-    job.write_text(f"#!/bin/sh\n#SBATCH -N 2 -o {tmp_path}/log\nsrun hostname > {tmp_path}/out\n")
-    cluster("run", "node1", "sbatch", "-W", job)
-    assert sorted((tmp_path / "out").read_text().split()) == ["node1", "node2"]
 
 
 @needs_root

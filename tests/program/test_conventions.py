@@ -11,7 +11,6 @@ from test_help import PROGRAMS
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 VERSION = re.search(r"project\(nunatak VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text())[1]
-MASK = ("-mask", "spiral", "-grid_Mx", "30")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
@@ -50,14 +49,6 @@ def test_the_table_of_times_adds_up(nunatak, ranks):
     assert rows[-1].startswith("total ") and top[-1] == 100.0 and min(top) >= 0.0
     assert sum(top[:-1]) == pytest.approx(100.0, abs=0.05 * len(top))
     assert [row.split("  ")[1] for row in rows if row.startswith(" ")] == ["init: read or generate", "output: open"]
-
-
-@pytest.mark.parametrize("name, words", [
-    ("distance", (*MASK, "-nonsense", "1")), ("labels", (*MASK, "-expect", "nowhere.nc")), ("check", ("nowhere.nc",)), ("join", ("-i", "nowhere.nc")),
-    ("step", ("-grid_dx", "0")), ("verify", ("nowhere.nc",)), ("io", ("-workload", "pism"))])
-def test_errors_have_status_2(tool, name, words):
-    """Status 1 is kept for differences: test_tools.py, test_check.py, test_verify.py."""
-    assert ": error: " in tool(name, *words, status=2).err
 
 
 def test_ocean_fields_that_a_run_did_not_have(nunatak, island, tmp_path):

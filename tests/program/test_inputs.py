@@ -8,6 +8,7 @@ import sys
 import netCDF4
 import numpy as np
 import pytest
+from conftest import variables
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPACING = 20e3  # of the synthetic sources; the real ones have 500 m and 1 km
@@ -85,19 +86,13 @@ def write_shelf_water(path):
     return path
 
 
-def fields_of(path):
-    with netCDF4.Dataset(path) as data:
-        data.set_auto_mask(False)
-        return {name: data[name][:] for name in data.variables}
-
-
 @pytest.mark.parametrize("source", ["bedmachine", "bedmap2"])
 def test_antarctica_is_made_and_runs(nunatak, tmp_path, source):
     geometry = write_bedmachine(tmp_path / "BedMachineAntarctica-v3.nc") if source == "bedmachine" else write_bedmap2(tmp_path / "bedmap2_bin")
     made = make(geometry, "--basins", write_basins(tmp_path / "basins.txt"), "--shelf-water", write_shelf_water(tmp_path / "water.txt"),
                 "--dx", "80km", "-o", tmp_path / "antarctica.nc")
     assert made.returncode == 0, made.stderr
-    f = fields_of(tmp_path / "antarctica.nc")
+    f = variables(tmp_path / "antarctica.nc")
     assert f["thk"].shape == (77, 77) and f["x"][0] == -3040e3 and f["y"][-1] == 3040e3
     bed, thickness, _, r = sheet(*np.meshgrid(f["x"], f["y"]))
     inland = (r > 0.1) & (r < 0.9)
@@ -113,7 +108,7 @@ def test_antarctica_is_made_and_runs(nunatak, tmp_path, source):
     np.testing.assert_allclose(f["salinity_ocean"], 35.0, atol=1e-5)
 
     nunatak("-i", "antarctica.nc", "-run_steps", "1", "-grid_Mz", "11", "-o", "out.nc", ranks=2, status=0)
-    out = fields_of(tmp_path / "out.nc")
+    out = variables(tmp_path / "out.nc")
     assert out["pico_shelf_mask"].max() >= 1 and out["pico_basal_melt_rate"].max() > 0
     assert set(np.unique(out["basins"])) == {1, 2, 3, 4}
 
@@ -136,7 +131,7 @@ def test_option_file_runs(nunatak, tmp_path, name):
         assert made.returncode == 0, made.stderr
     nunatak("-options_file", ROOT / "inputs" / name, *COARSE[name], ranks=2, status=0)
     written = re.search(r"^o: (\S+)", (ROOT / "inputs" / name).read_text(), re.M).group(1)
-    assert np.isfinite(fields_of(tmp_path / written)["thk"]).all()
+    assert np.isfinite(variables(tmp_path / written)["thk"]).all()
 
 
 def test_what_is_wrong_is_named(tmp_path):

@@ -1,28 +1,16 @@
 """Names of files: no option destroys what another one names, under whatever alias; two runs do not write one file; nothing is lost."""
 import os
 import resource
-import signal
 import subprocess
 import time
 
 import netCDF4
 import pytest
-from conftest import run_program
+from conftest import refused, run_program
 
 RUN = ("-grid_Mz", "3", "-stress", "sia", "-run_steps", "1", "-verbose", "false")
 DOME = ("-init", "dome", "-grid_Mx", "11", *RUN)
 OUTPUTS = ("-spatial_file", "-timeseries_file", "-ssa_failed_file", "-report")
-
-
-def refused(run, *words, program="nunatak"):
-    assert run.status == 2, run.text
-    assert run.err.count(f"{program}: error:") == 1, run.text
-    for word in words:
-        assert word in run.err, f"expected {word!r} in:\n{run.err}"
-
-
-def tool(name, folder, *arguments, **keywords):
-    return run_program(name, *arguments, cwd=folder, timeout=60, **keywords)
 
 
 def aliases(folder, name):
@@ -97,23 +85,23 @@ def test_links_that_were_planted(nunatak, tmp_path, name, link):
     assert (tmp_path / "precious").read_text() == "precious"
 
 
-def test_tools(tmp_path):
+def test_tools(tool, tmp_path):
     mask = ("-mask", "comb", "-grid_Mx", "20", "-virtual_ranks", "1")
-    assert tool("nunatak-labels", tmp_path, *mask, "-o", "x.nc").status == 0
+    assert tool("labels", *mask, "-o", "x.nc").status == 0
     before = (tmp_path / "x.nc").read_bytes()
-    for program, a, b in (("nunatak-labels", "-i", "-o"), ("nunatak-distance", "-i", "-report"), ("nunatak-labels", "-expect", "-report")):
+    for program, a, b in (("labels", "-i", "-o"), ("distance", "-i", "-report"), ("labels", "-expect", "-report")):
         more = mask if a == "-expect" else ("-virtual_ranks", "1")
-        refused(tool(program, tmp_path, *more, a, "x.nc", b, "./x.nc"), f"{a} 'x.nc' and {b} './x.nc'", program=program)
-    refused(tool("nunatak-join", tmp_path, "-i", "x.nc", "-o", "./x.nc.0001"), "-i 'x.nc' and -o './x.nc.0001'",
+        refused(tool(program, *more, a, "x.nc", b, "./x.nc"), f"{a} 'x.nc' and {b} './x.nc'", program=f"nunatak-{program}")
+    refused(tool("join", "-i", "x.nc", "-o", "./x.nc.0001"), "-i 'x.nc' and -o './x.nc.0001'",
             program="nunatak-join")
     for a, b in (("-i", "-report"), ("-i", "-picture"), ("-forcing", "-report"), ("-picture", "-report")):
         files = ("y.nc", a, "x.nc", b, "./x.nc") if a != "-i" else ("x.nc", b, "./x.nc")
-        refused(tool("nunatak-check", tmp_path, *files), f"{a} 'x.nc' and {b} './x.nc'", program="nunatak-check")
-    for program, more in (("nunatak-labels", mask), ("nunatak-distance", mask), ("nunatak-step", ("-virtual_ranks", "1"))):
-        refused(tool(program, tmp_path, *more, "-machine", "x.nc", "-report", "./x.nc"), "-machine 'x.nc' and -report './x.nc'", program=program)
+        refused(tool("check", *files), f"{a} 'x.nc' and {b} './x.nc'", program="nunatak-check")
+    for program, more in (("labels", mask), ("distance", mask), ("step", ("-virtual_ranks", "1"))):
+        refused(tool(program, *more, "-machine", "x.nc", "-report", "./x.nc"), "-machine 'x.nc' and -report './x.nc'", program=f"nunatak-{program}")
     os.symlink("x.nc", tmp_path / "other.nc")
     for words, named in (((), "./x.nc"), (("x.nc",), "./x.nc"), (("other.nc",), "other.nc")):
-        refused(tool("nunatak-verify", tmp_path, *words, "-report", named), "-report", f"'{named}'", program="nunatak-verify")
+        refused(tool("verify", *words, "-report", named), "-report", f"'{named}'", program="nunatak-verify")
     assert (tmp_path / "x.nc").read_bytes() == before
 
 
@@ -134,35 +122,24 @@ LABELS = ("nunatak-labels", "-mask", "full", "-virtual_ranks", "1")
 def test_a_limit_of_the_size_of_files(tmp_path, command, name):
     """ulimit -f: SIGXFSZ ended the run without a word."""
     limit = 5000000  # MPI itself needs some
-    run = tool(command[0], tmp_path, *command[1:], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    run = run_program(*command, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     refused(run, name, "File too large", program=command[0])
     assert not (tmp_path / name).exists()
 
 
-# A run of many steps, which holds s.nc.
-LONG = ("-init", "dome", "-grid_Mx", "61", "-grid_Mz", "5", "-stress", "sia", "-run_steps", "1000000", "-verbose", "false",
-        "-timeseries_file", "s.nc", "-io_commit_every", "1000")
-
-
-@pytest.fixture
-def long_run(tmp_path):
-    process = subprocess.Popen([os.environ["NUNATAK"], *LONG], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    end = time.time() + 30
-    while not (tmp_path / "s.nc.tmp").exists() and time.time() < end:
-        time.sleep(0.05)
-    yield process
-    process.kill()
-    process.wait()
-
-
-def test_two_runs_of_one_name(nunatak, tmp_path, long_run):
+def test_two_runs_of_one_name(nunatak, tmp_path):
     """Their records were mixed in one s.nc.tmp, and the manifest agreed."""
-    run = nunatak(*DOME, "-timeseries_file", "./s.nc", ranks=2)
-    refused(run, "s.nc': expected to be its only writer", f"process {long_run.pid}", "s.nc.lock")
-    assert long_run.poll() is None
-    long_run.send_signal(signal.SIGKILL)
-    os.waitid(os.P_PID, long_run.pid, os.WEXITED | os.WNOWAIT)  # until it has ended; it stays a zombie, which is no writer
-    nunatak(*DOME, "-timeseries_file", "s.nc", ranks=2, status=0)
+    steps = ("-init", "dome", "-grid_Mx", "61", "-grid_Mz", "5", "-stress", "sia", "-run_steps", "1000000", "-verbose", "false")
+    with subprocess.Popen([os.environ["NUNATAK"], *steps, "-timeseries_file", "s.nc", "-io_commit_every", "1000"], cwd=tmp_path) as other:
+        end = time.time() + 30
+        while not (tmp_path / "s.nc.tmp").exists() and time.time() < end:
+            time.sleep(0.05)
+        run = nunatak(*DOME, "-timeseries_file", "./s.nc", ranks=2)
+        assert other.poll() is None
+        other.kill()
+        os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # until it has ended; it stays a zombie, which is no writer
+        refused(run, "s.nc': expected to be its only writer", f"process {other.pid}", "s.nc.lock")
+        nunatak(*DOME, "-timeseries_file", "s.nc", ranks=2, status=0)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.jsonl", "s.nc"]
     with netCDF4.Dataset(tmp_path / "s.nc") as series:
         assert len(series["time"]) == 1

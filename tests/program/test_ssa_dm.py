@@ -1,9 +1,9 @@
 """The SSA on the DMDA of the grid: PETSc's geometric multigrid gives the velocities of the default solver, on any number of ranks."""
 import json
 
-import netCDF4
 import numpy as np
 import pytest
+from conftest import variables
 
 RUN = ("-init", "marine", "-grid_Mx", "97", "-grid_My", "97", "-grid_Mz", "5", "-ocean", "none", "-ssa_tolerance", "1e-9")
 MG = ("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "4")
@@ -13,9 +13,8 @@ MG = ("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "4")
 def solve(nunatak, tmp_path):
     def call(*options, ranks=1):
         nunatak(*RUN, *options, "-o", "r.nc", "-report", "r.json", ranks=ranks, status=0)
-        with netCDF4.Dataset(tmp_path / "r.nc") as data:
-            velocity = np.array([data["u_ssa"][0], data["v_ssa"][0]])
-        return velocity, json.loads((tmp_path / "r.json").read_text())["ssa"]
+        found = variables(tmp_path / "r.nc")
+        return np.array([found["u_ssa"][0], found["v_ssa"][0]]), json.loads((tmp_path / "r.json").read_text())["ssa"]
     return call
 
 

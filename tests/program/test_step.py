@@ -45,11 +45,9 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
     (("-virtual_ranks", "2"), 2, "expected one process, found 2"),
     (("-virtual_ranks", "100x1"), None, "100"),
     (("-grid_dx", "1"), None, "-grid_dx"),
-    (("-steps", "0"), None, "-steps"),
     (("-ocean", "true"), None, "expected one of auto|pico|none"),
     (("-machine", "none.json"), None, "file 'none.json': cannot be read"),
     (("-report", "nowhere/x.json"), None, "nowhere/x.json"),
-    (("-grid_dz", "1"), None, "-grid_dz"),
 ])
 def test_refused(tmp_path, arguments, ranks, words):
     run = run_program("nunatak-step", "-grid_dx", "100000", *arguments, cwd=tmp_path, ranks=ranks)

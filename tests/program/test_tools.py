@@ -4,6 +4,7 @@ import json
 import netCDF4
 import numpy as np
 import pytest
+from conftest import variables
 
 MASKS = ("percolation:0.65:3", "serpentine", "spiral", "comb", "checkerboard", "shelves:2:0.8", "empty", "full")
 COUNTS = ("messages", "bytes", "exchanges", "collectives", "lagged", "work")
@@ -42,27 +43,16 @@ def test_virtual_ranks_send_what_processes_send(tool, tmp_path, name):
         assert real[0]["messages"] > 0
 
 
-def test_distances_are_those_of_a_search(tool, tmp_path):
-    """Against a search written here: the two fields of a mask of cell types."""
-    assert tool("distance", "-mask", "shelves:4", "-grid_Mx", 50, "-solvers", "bfs", "-o", "d.nc").status == 0
-    with netCDF4.Dataset(tmp_path / "d.nc") as data:
-        mask, found = data["mask"][:].filled(), [data[f"distance_{n}"][:].filled() for n in (1, 2)]
-    near = [(j, i) for j in (-1, 0, 1) for i in (-1, 0, 1) if (j, i) != (0, 0)]
-    beside = [(0, 1), (0, -1), (1, 0), (-1, 0)]
-    inside = {(j, i) for j, i in np.argwhere(mask == 3)}
-    assert len(inside) > 50
-    for values, offsets, wanted in ((found[0], near, (0, 2)), (found[1], beside, (4,))):
-        expected = np.where(mask == 3, 0, -1)
-        front = [(j, i) for j, i in inside
-                 if any(0 <= j + a < 50 and 0 <= i + b < 50 and mask[j + a, i + b] in wanted for a, b in offsets)]
-        distance = 1
-        while front:
-            for cell in front:
-                expected[cell] = distance
-            distance += 1
-            front = {(j + a, i + b) for j, i in front for a, b in beside
-                     if (j + a, i + b) in inside and expected[j + a, i + b] == 0}
-        np.testing.assert_array_equal(values, expected)
+def test_cell_types_have_the_distances_of_pico(tool, tmp_path):
+    """By default: to grounded ice and to the ocean, as the rules of seeds name them."""
+    grid = ("-mask", "shelves:4", "-grid_Mx", 50, "-o")
+    found = []
+    for rule in ((), ("-seeds", "near:0+2"), ("-seeds", "beside:4")):
+        tool("distance", *grid, "d.nc", *rule, status=0)
+        found += [values for name, values in variables(tmp_path / "d.nc").items() if name.startswith("distance")]
+    both, near, beside = found[:2], found[2], found[3]
+    np.testing.assert_array_equal(both, (near, beside))
+    assert near.max() > 3 and (near != beside).any()
 
 
 @pytest.mark.parametrize("seeds, cells", [
@@ -135,7 +125,6 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
 
 @pytest.mark.parametrize("name, arguments, message", [
     ("distance", ("-mask", "full", "-sovlers", "bfs"), "unknown option -sovlers; did you mean -solvers?"),
-    ("labels", ("-mask", "full", "-solvers", "bfs"), "unknown option -solvers"),
     ("distance", ("-mask", "full", "-solvers", "sweep,dfs"), "distance solver 'dfs': expected one of sweep, bfs"),
     ("distance", ("-mask", "fool"), "option -mask: expected percolation"),
     ("distance", ("-mask", "percolation:1.5"), "expected a number from 0 to 1, found '1.5'"),
@@ -143,13 +132,11 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     ("distance", ("-mask", "full", "-seeds", "top"), "option -seeds: expected near:VALUES"),
     ("distance", ("-mask", "full", "-seeds", "at:3:201"), "expected a whole number from 0 to 200, found '201'"),
     ("distance", ("-i", "nowhere.nc"), "nowhere.nc"),
-    ("distance", ("-i", "m.nc", "-variable", "mask"), "variable 'mask': expected such a variable, found topg"),
     ("labels", (), "options -i and -mask: expected one of them, found none"),
     ("labels", ("-i", "m.nc", "-mask", "full"), "found both"),
-    ("labels", ("-mask", "full", "full"), "'full' on the command line belongs to no option"),
-    ("labels", ("-mask", "full", "-grid_Mx", "0"), "option -grid_Mx: expected a whole number of at least 1, found '0'"),
-    ("labels", ("-mask", "full", "-loggp_L", "3m"), "option -loggp_L: units 'm' cannot be converted to 's'"),
     ("labels", ("-mask", "full", "-domain", "one"), "option -domain: expected a whole number"),
+    ("labels", ("-mask", "full", "-grid_Mx", 4, "-virtual_ranks", "2x2,5x1"), "4 x 4 cells cannot be cut into 5 x 1"),
+    ("labels", ("-mask", "full", "-virtual_ranks", "2x"), "expected a whole number"),
     ("labels", ("-mask", "full", "-report", "nowhere/r.json"), "option -report: cannot write 'nowhere/r.json'"),
     ("labels", ("-mask", "full", "-refine", "2147483647"), "option -refine: expected at most"),
     ("distance", ("-mask", "full", "-expect", "m.nc"), "expected a variable 'distance', found none"),
@@ -163,13 +150,9 @@ def test_errors(tool, tmp_path, name, arguments, message):
     assert run.err.count("error:") == 1 and message in run.err, run.text
 
 
-def test_virtual_ranks_and_grids(tool):
+def test_virtual_ranks_of_one_process(tool):
     run = tool("labels", "-mask", "full", "-grid_Mx", 4, "-virtual_ranks", "2x2", ranks=2)
     assert run.status == 2 and "option -virtual_ranks: expected one process, found 2" in run.err, run.text
-    run = tool("labels", "-mask", "full", "-grid_Mx", 4, "-virtual_ranks", "2x2,5x1")
-    assert run.status == 2 and "4 x 4 cells cannot be cut into 5 x 1" in run.err, run.text
-    run = tool("labels", "-mask", "full", "-virtual_ranks", "2x")
-    assert run.status == 2 and "expected a whole number" in run.err, run.text
 
 
 def test_antarctica(tool, shared, tmp_path):

@@ -19,11 +19,6 @@ def figures(folder, lines, *arguments):
     return json.loads((folder / "t.json").read_text())
 
 
-def rows_of(path):
-    with open(path, newline="") as file:
-        return list(csv.DictReader(line for line in file if not line.startswith("#")))
-
-
 def test_figures(tmp_path):
     found = figures(tmp_path, [
         "0,open,a,0,0,0.0,0.5",
@@ -87,7 +82,8 @@ def traced(nunatak, tmp_path):
     def call(*options, ranks, status=0):
         run = nunatak(*options, ranks=ranks, environment={"LD_PRELOAD": library, "NUNATAK_TRACE": str(tmp_path / "t.csv")})
         assert run.status == status, run.text
-        return rows_of(tmp_path / "t.csv")
+        with open(tmp_path / "t.csv", newline="") as file:
+            return list(csv.DictReader(line for line in file if not line.startswith("#")))
     return call
 
 

@@ -57,16 +57,6 @@ def test_each_change_is_told(files, ranks):
     assert "nowhere/manifest.jsonl': no such manifest" in run.out and "2 complaint(s)" in run.err
 
 
-def test_pieces(nunatak, tmp_path):
-    """Subfiles are files like others."""
-    nunatak(*DOME, "-o", "run.nc", "-io_layout", "file-per-aggregator:2", ranks=2, status=0)
-    assert verify(tmp_path, "run.nc").out.startswith("2 file(s), ")
-    flip(tmp_path / "run.nc.0001", -1)
-    run = verify(tmp_path, "run.nc", ranks=2)
-    assert run.status == 1 and "1 complaint(s)" in run.err, run.text
-    assert "file 'run.nc.0001': variable '" in run.out and "expected values with the sum" in run.out, run.text
-
-
 def test_an_input_that_was_changed_is_refused(nunatak, files):
     """A flipped bit of thk was a start as good as any."""
     assert nunatak("-i", "o.nc", "-run_steps", "1", "-o", "next.nc").status == 0

@@ -40,11 +40,6 @@ def wait_for_steps(process, steps):
     return lines
 
 
-def continued(nunatak, folder, until, *options, ranks):
-    nunatak("-i", "state.nc", "-stress", "sia", "-dt_max", "0.2", "-run_until", until, *SERIES, "-o", "end.nc", *options,
-            ranks=ranks, cwd=folder, status=0)
-
-
 @pytest.mark.parametrize("ranks, later", [(1, 2), (2, 4), (4, 1)])
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGUSR1], ids=["SIGTERM", "SIGUSR1"])
 def test_signal(nunatak, tmp_path, ranks, later, how):
@@ -63,7 +58,7 @@ def test_signal(nunatak, tmp_path, ranks, later, how):
     assert 0.3 < at < 1000
     until = str(round(at + 1.5))
     nunatak(*MARINE, "-run_until", until, *SERIES, "-o", "end.nc", ranks=ranks, cwd=whole, status=0)
-    continued(nunatak, parts, until, ranks=later)
+    nunatak("-i", "state.nc", "-stress", "sia", "-dt_max", "0.2", "-run_until", until, *SERIES, "-o", "end.nc", ranks=later, cwd=parts, status=0)
     for name in ("series.nc", "maps.nc", "end.nc"):
         assert_same_bits(whole / name, parts / name)
 

@@ -1,6 +1,7 @@
 // A file of Antarctica, cut into one patch per rank. Used by the tests of this folder.
 #pragma once
 
+#include "io/agree.hpp"
 #include "io/reader.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/cells.hpp"
@@ -12,10 +13,9 @@
 namespace nunatak {
 
 struct FileOnRanks {
-  FileOnRanks(const std::string& file, MPI_Comm comm) : in(file, comm) {
-    int size = 0;
-    MPI_Comm_size(comm, &size);
-    ranks = std::make_unique<MpiRanks>(comm,
+  explicit FileOnRanks(const std::string& file) : in(file, MPI_COMM_WORLD) {
+    const int size = io::size_of(MPI_COMM_WORLD);
+    ranks = std::make_unique<MpiRanks>(MPI_COMM_WORLD,
                                        Decomposition::make(static_cast<int>(in.length("x")),
                                                            static_cast<int>(in.length("y")), size));
     p = ranks->patch();

@@ -57,27 +57,19 @@ double blended_slope(double T_below, double T, double above, double dz_below, do
 
 TEST_CASE("Robin's column: second order in levels, wherever the surface lies") {
   struct Case {
-    LevelSpacing spacing;
-    double H;
     const char* title;
-    double bound[4];
+    LevelSpacing spacing;
+    double H, bound[4];
   };
-  for (const Case& c : {Case{LevelSpacing::equal,
-                             3000.0,
-                             "Robin: equal levels, H = 3000 m",
-                             {0.0700, 0.0175, 0.00440, 0.00110}},
-                        Case{LevelSpacing::equal,
-                             2950.0,
-                             "Robin: equal levels, H = 2950 m",
-                             {0.0705, 0.0177, 0.00445, 0.00111}},
-                        Case{LevelSpacing::quadratic,
-                             3000.0,
-                             "Robin: finer at the base, H = 3000 m",
-                             {0.0400, 0.0100, 0.00250, 0.00063}},
-                        Case{LevelSpacing::quadratic,
-                             2950.0,
-                             "Robin: finer at the base, H = 2950 m",
-                             {0.0395, 0.0100, 0.00257, 0.00065}}}) {
+  const Case cases[] = {{"Robin: equal levels, H = 3000 m",
+                         LevelSpacing::equal,
+                         3000.0,
+                         {0.0700, 0.0175, 0.00440, 0.00110}},
+                        {"Robin: finer at the base, H = 2950 m",
+                         LevelSpacing::quadratic,
+                         2950.0,
+                         {0.0395, 0.0100, 0.00257, 0.00065}}};
+  for (const Case& c : cases) {
     Table table(c.title, "largest error, K");
     int Mz = 21;
     for (const double bound : c.bound) {

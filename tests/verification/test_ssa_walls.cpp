@@ -51,12 +51,6 @@ double channel_error(int a, int b, int width) {
 
 } // namespace
 
-TEST_CASE("plug flow along the grid: second order") {
-  CHECK(channel_error(0, 1, 8) < 0.0315);
-  CHECK(channel_error(0, 1, 16) < 0.0079);
-  CHECK(channel_error(0, 1, 32) < 0.0020);
-}
-
 TEST_CASE("plug flow between staircase walls: first order") {
   CHECK(channel_error(1, 1, 12) < 0.175);
   CHECK(channel_error(1, 1, 24) < 0.090);

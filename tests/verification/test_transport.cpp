@@ -1,9 +1,7 @@
-// Mass transport: test N against its exact solution, budgets that close to rounding on coasts drawn
-// by lot, positivity at any velocity and any step. Single cells: tests/kernels/test_transport.cpp.
+// Mass transport: budgets that close to rounding on coasts drawn by lot, positivity at any velocity
+// and any step. An exact solution: test_marine.cpp. Single cells: tests/kernels/test_transport.cpp.
 // The whole program: tests/program/test_verification.py.
-#include "kernels/cases/exact_sia.hpp"
 #include "kernels/moving_ice.hpp"
-#include "verification/table.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -47,31 +45,6 @@ double closure(MovingIce& ice, double start) {
 }
 
 } // namespace
-
-TEST_CASE("test N: sliding and balance keep a marine flowline, to first order") {
-  const exact::TestN N;
-  Table table("Test N (Bodvardsson 1955): a marine flowline after 500 years",
-              "mean error of thickness, m");
-  for (const auto& [M, bound] : {std::pair{45, 34.93}, std::pair{90, 17.68}, std::pair{180, 8.9}}) {
-    // cell centres from the divide (the left edge, where u = 0) to beyond the front
-    const double dx = N.front() / M;
-    MovingIce ice(Decomposition::make(M + 2, 1, 3, 1), dx, dx, [&](int, int i) {
-      const double x = (i + 0.5) * dx;
-      return x < N.front() ? Cell{-1.0, N.H(x), N.u(x), 0.0, N.M(x), 0.0}
-                           : Cell{-4000.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-    });
-    const double before = ice.volume();
-    for (int n = 0; n < 500; ++n) ice.step(seconds_per_year);
-    const std::vector<double> H = ice.thickness();
-    double error = 0.0;
-    for (int i = 0; i < M; ++i)
-      error += std::abs(H[static_cast<std::size_t>(i)] - N.H((i + 0.5) * dx)) / M;
-    table.add(M, dx / 1e3, error, bound);
-    CHECK(closure(ice, before) <= 1e-13);
-    CHECK(ice.budget.calved.value() > 0.0);
-  }
-  table.check(0, 0.95);
-}
 
 TEST_CASE("the budget closes on any coast, with the same bits on any decomposition") {
   for (unsigned seed = 1; seed <= 12; ++seed) {
