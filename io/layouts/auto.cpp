@@ -5,7 +5,9 @@
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
-#include <optional>
+#include <map>
+#include <utility>
+#include <vector>
 
 namespace nunatak::io {
 
@@ -62,11 +64,21 @@ public:
   ByCost(MPI_Comm comm, const Schema& schema, const std::vector<int>& aggregators,
          std::size_t stripe, const Format& file)
       : m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_file(file),
-        m_moves(schema.variables.size()) {}
+        m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Hyperslab& slab) override {
-    if (!m_moves[v]) m_moves[v] = choose(v, slab);
-    return *m_moves[v];
+    const Cost*& cost = m_costs[v];
+    if (cost == nullptr) {
+      const auto [place, is_new] =
+          m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
+      if (is_new) place->second = cost_of(v, slab);
+      cost = &place->second;
+      Totals& totals = cost->moves ? m_move : m_stay;
+      totals.variables += 1;
+      totals.calls += cost->calls;
+      totals.sent += cost->sent;
+    }
+    return cost->moves;
   }
 
   std::string text() const override {
@@ -78,12 +90,18 @@ public:
   }
 
 private:
-  /// Whether a variable moves, from what all ranks have of it: one small reduction.
-  bool choose(std::size_t v, const Hyperslab& slab) {
+  /// Of all ranks together.
+  struct Cost {
+    std::int64_t calls = 0, sent = 0; ///< native calls; bytes sent if the values move
+    bool moves = false;
+  };
+
+  /// From what all ranks have of a variable: one small reduction for its shape and type.
+  Cost cost_of(std::size_t v, const Hyperslab& slab) {
     const DealtFile file(m_schema, m_aggregators.size(), m_stripe, &m_file);
     const Variable& variable = m_schema.variables[v];
     const auto size = static_cast<std::int64_t>(bytes_of(variable.type));
-    std::int64_t counts[3] = {0, 0, 0}; // native calls; bytes; bytes sent if the values move
+    std::int64_t counts[3] = {0, 0, 0};
     auto& [calls, bytes, sent] = counts;
     if (slab.elements() > 0) {
       const Box mine = slab.box(m_schema.has_records(variable));
@@ -99,12 +117,7 @@ private:
     MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
     const double native = static_cast<double>(calls) * call_cost,
                  moved_calls = static_cast<double>(bytes) / static_cast<double>(file.deal.usual);
-    const bool moves = calls > 1 && static_cast<double>(sent) + moved_calls * call_cost < native;
-    Totals& totals = moves ? m_move : m_stay;
-    totals.variables += 1;
-    totals.calls += calls;
-    totals.sent += sent;
-    return moves;
+    return {calls, sent, calls > 1 && static_cast<double>(sent) + moved_calls * call_cost < native};
   }
 
   struct Totals {
@@ -115,7 +128,8 @@ private:
   std::vector<int> m_aggregators;
   std::size_t m_stripe;
   const Format& m_file;
-  std::vector<std::optional<bool>> m_moves; ///< of each variable, once it was put
+  std::map<std::pair<std::vector<std::size_t>, Type>, Cost> m_of_shape;
+  std::vector<const Cost*> m_costs; ///< of each variable, once it was put
   Totals m_stay, m_move;
 };
 

@@ -8,8 +8,8 @@ import sys
 import pytest
 from conftest import FOLDER, assert_same_bits
 
-START = "-init marine -grid_dx 96km -grid_Mz 5 -stress sia -dt_max 0.2"
-RUN = "-stress sia -dt_max 0.2 -run_until 4 -timeseries_file series.nc"
+START = "-init marine -grid_dx 96km -grid_Mz 5 -stress sia -dt_max 0.02"
+RUN = "-stress sia -dt_max 0.02 -run_until 4 -timeseries_file series.nc"
 # starts two ranks; where there is a file `limit` they get SIGUSR1 in their third step, as from Slurm before the limit
 STARTER = """#!/bin/bash
 if [ -e limit ]; then
