@@ -1,7 +1,11 @@
 """Every relative link and picture in the pages of the project leads to a file, and every anchor to a heading of it."""
+import importlib.util
 import pathlib
 import re
 import subprocess
+import sys
+
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -24,6 +28,13 @@ def anchors(path):
     """As GitHub makes them: lower case, letters, digits and hyphens."""
     headings = re.findall(r"^#+ +(.*)$", path.read_text(), flags=re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_spelling():
+    if importlib.util.find_spec("codespell_lib") is None:
+        pytest.skip("expected codespell (scripts/requirements.txt)")
+    found = subprocess.run([sys.executable, "-m", "codespell_lib", *pages()], capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout
 
 
 def test_links_lead_somewhere():
