@@ -422,8 +422,7 @@ int main(int argc, char** argv) {
                                               : from_file(arguments, session);
     nlohmann::json json =
         counted.ranks.empty() ? run(arguments, problem, session) : run_virtual(problem, counted);
-    json["versions"] = versions();
-    json["versions"]["compiler"] = __VERSION__;
+    for (const auto& [name, value] : versions()) json["versions"][name] = value;
     if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
   });
 }

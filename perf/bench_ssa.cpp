@@ -277,8 +277,7 @@ nlohmann::json run(const Arguments& arguments, Options options, const Session& s
   const Decomposition& d = problem.ranks->decomposition();
   json["ranks"] = {
       {"size", session.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
-  json["versions"] = versions();
-  json["versions"]["compiler"] = __VERSION__;
+  for (const auto& [name, value] : versions()) json["versions"][name] = value;
   json["work"] = {{"unknown_cells", report.unknown_cells},
                   {"excluded_cells", report.excluded_cells},
                   {"steps", report.steps},

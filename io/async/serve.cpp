@@ -95,7 +95,7 @@ int Server::run() {
     }
   }
   MPI_Comm_free(&m_comm);
-  return m_has_failed ? 1 : *m_status;
+  return m_has_failed ? 2 : *m_status; // 2: the exit status of errors
 }
 
 /// Compute rank 0 decides when the run ends.
