@@ -7,7 +7,7 @@ Five steps of 0.02 years of the hybrid model with PICO and temperature, part by 
 three methods: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of --picard-rtol at which
 its first velocity is within 1e-4 of its own tight solution, as nunatak's must be; `fem equal`, finite elements until
 |residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` methods have looser linear solves than PISM's default, which
-makes them faster. --ways leaves some out.
+makes them faster. --methods leaves some out.
 
 The Antarctic case is one problem for both programs: thickness, bed, till strength, ocean and basins from the given data; air at
 248 K, 300 kg m-2 year-1 of snow, 0.05 W m-2 from below; and the ice temperature with which PISM fills the ice when it
@@ -192,7 +192,7 @@ def nunatak_command(nunatak, case, steps, output, options):
 
 # --- the comparison --------------------------------------------------------------------------------------------------------
 
-WAYS = {"default": "default", "fd": "fd equal", "fem": "fem equal"}
+METHODS = {"default": "default", "fd": "fd equal", "fem": "fem equal"}
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
 STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps
 
@@ -212,11 +212,11 @@ def read_arguments():
     parser.add_argument("--data", nargs="+", required=True, metavar="FILE",
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
-    parser.add_argument("--ways", nargs="+", default=list(WAYS), choices=list(WAYS), help="ways to run PISM (default: all)")
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS), help="methods to run PISM (default: all)")
     parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
                         help="tolerances to choose from, largest first (default %(default)s)")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--repeat", type=int, default=3, help="turns (default 3)")
+    parser.add_argument("--repeat", type=int, default=3, help="repetitions (default 3)")
     parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
     parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     arguments = parser.parse_args()
@@ -293,7 +293,7 @@ class Antarctica:
         return self.velocity()
 
     def convergence(self):
-        """The three ways to run PISM, and how far each first velocity is from the tight one of the same method (2-norms)."""
+        """The three methods to run PISM, and how far each first velocity is from the tight one of the same method (2-norms)."""
 
         def distance(a, b):
             return float(np.linalg.norm(a - b) / np.linalg.norm(b))
@@ -306,27 +306,27 @@ class Antarctica:
 
         fem = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
         options = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)]}
-        ways = {WAYS[name]: options[WAYS[name]] for name in WAYS if name in self.a.ways}
-        if "fem equal" in ways:
+        methods = {METHODS[name]: options[METHODS[name]] for name in METHODS if name in self.a.methods}
+        if "fem equal" in methods:
             try:
                 limit = self.first_velocity(fem + [repr(1e-10 * load)])
-                tight["fem equal"], error["fem equal"] = limit, distance(self.first_velocity(ways["fem equal"]), limit)
+                tight["fem equal"], error["fem equal"] = limit, distance(self.first_velocity(methods["fem equal"]), limit)
             except RunFailed as problem:
                 say(f"'fem equal' left out: PISM's finite elements fail here\n{problem}")
-                del ways["fem equal"]
-        if "default" in ways or "fd equal" in ways:
+                del methods["fem equal"]
+        if "default" in methods or "fd equal" in methods:
             tight["fd equal"] = self.first_velocity(["-subgl", "-ssafd_picard_rtol", "1e-10", "-ssafd_ksp_rtol", "1e-4"])
-        if "default" in ways:
-            error["default"] = distance(self.first_velocity(ways["default"]), tight["fd equal"])
-        if "fd equal" in ways:
-            ways["fd equal"], error["fd equal"] = self.equal_differences(tight["fd equal"], distance)
-        if not ways:
-            raise RunFailed("no way to run PISM is left")
+        if "default" in methods:
+            error["default"] = distance(self.first_velocity(methods["default"]), tight["fd equal"])
+        if "fd equal" in methods:
+            methods["fd equal"], error["fd equal"] = self.equal_differences(tight["fd equal"], distance)
+        if not methods:
+            raise RunFailed("no method to run PISM is left")
         for who, e in error.items():
             say(f"{who}: velocity converged to {e:.1e}")
         apart = {who: distance(v, tight["nunatak"]) for who, v in tight.items() if who != "nunatak"}
         say(f"distance between tight velocities: {apart}")
-        return {"velocity_error": error, "tight_difference": apart, "options": ways}
+        return {"velocity_error": error, "tight_difference": apart, "options": methods}
 
     def equal_differences(self, limit, distance):
         """Options of PISM's finite differences with which the first velocity is near its limit, and how near."""
