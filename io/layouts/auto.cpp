@@ -5,7 +5,10 @@
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -42,7 +45,7 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
 }
 
 /// Where the variables of a file begin, and how its first record is dealt. `file`: nullptr, or a
-/// defined file; offsets that it does not report are those of packed_layout().
+/// defined file; offsets that it does not report are those of packed_layout(). Made once per file.
 struct DealtFile {
   std::vector<std::uint64_t> begin;
   Deal deal;
@@ -59,12 +62,15 @@ struct DealtFile {
   }
 };
 
+/// Gives the one DealtFile of a file, from its definition on.
+using DealtOnce = std::function<const DealtFile&()>;
+
 class ByCost final : public Choice {
 public:
   ByCost(MPI_Comm comm, const Schema& schema, const std::vector<int>& aggregators,
-         std::size_t stripe, const Format& file)
-      : m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe), m_file(file),
-        m_costs(schema.variables.size()) {}
+         std::size_t stripe, DealtOnce file)
+      : m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
+        m_file(std::move(file)), m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Hyperslab& slab) override {
     const Cost*& cost = m_costs[v];
@@ -98,7 +104,7 @@ private:
 
   /// From what all ranks have of a variable: one small reduction for its shape and type.
   Cost cost_of(std::size_t v, const Hyperslab& slab) {
-    const DealtFile file(m_schema, m_aggregators.size(), m_stripe, &m_file);
+    const DealtFile& file = m_file();
     const Variable& variable = m_schema.variables[v];
     const auto size = static_cast<std::int64_t>(bytes_of(variable.type));
     std::int64_t counts[3] = {0, 0, 0};
@@ -127,7 +133,7 @@ private:
   const Schema& m_schema;
   std::vector<int> m_aggregators;
   std::size_t m_stripe;
-  const Format& m_file;
+  DealtOnce m_file;
   std::map<std::pair<std::vector<std::size_t>, Type>, Cost> m_of_shape;
   std::vector<const Cost*> m_costs; ///< of each variable, once it was put
   Totals m_stay, m_move;
@@ -196,12 +202,15 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
                                   std::unique_ptr<Format> inner, std::size_t stripe) {
-  const Format& native = *inner;
-  const BoxesOf boxes = [&native, n = aggregators.size(), stripe](const Schema& of, std::size_t v) {
-    const DealtFile file(of, n, stripe, &native);
-    return run_boxes(of, v, file.deal, file.begin[v]);
+  const DealtOnce file = [made = std::make_shared<std::optional<DealtFile>>(), &schema,
+                          n = aggregators.size(), stripe, &native = *inner]() -> const DealtFile& {
+    if (!*made) made->emplace(schema, n, stripe, &native);
+    return **made;
   };
-  auto choice = std::make_unique<ByCost>(comm, schema, aggregators, stripe, native);
+  const BoxesOf boxes = [file](const Schema& of, std::size_t v) {
+    return run_boxes(of, v, file().deal, file().begin[v]);
+  };
+  auto choice = std::make_unique<ByCost>(comm, schema, aggregators, stripe, file);
   return make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner),
                     std::move(choice));
 }
