@@ -110,7 +110,8 @@ void Servers::send(int rank, int tag, const Bytes& bytes) {
   forget_taken();
   m_sent.emplace_back(bytes, MPI_REQUEST_NULL);
   auto& [kept, request] = m_sent.back();
-  MPI_Isend(kept.data(), static_cast<int>(kept.size()), MPI_BYTE, rank, tag, m_all, &request);
+  auto* const start = tag == action_tag ? MPI_Issend : MPI_Isend; // actions are counted until taken
+  start(kept.data(), static_cast<int>(kept.size()), MPI_BYTE, rank, tag, m_all, &request);
 }
 
 std::optional<Bytes> Servers::receive(int source, int tag) {
@@ -138,13 +139,7 @@ void Servers::act(int g, const Packer& action) {
   const int rank = rank_in(m_comm);
   if (rank != 0) return;
   for (Nap nap; m_sent.size() > most_waiting_actions; nap.sleep()) forget_taken();
-  for (const int server : group(g)) {
-    m_sent.emplace_back(action.bytes(), MPI_REQUEST_NULL);
-    auto& [kept, request] = m_sent.back();
-    MPI_Issend(kept.data(), static_cast<int>(kept.size()), MPI_BYTE, server, action_tag, m_all,
-               &request); // completed when it is received
-  }
-  forget_taken();
+  for (const int server : group(g)) send(server, action_tag, action.bytes());
 }
 
 void Servers::act_on_all(const Packer& action) {
