@@ -42,23 +42,19 @@ std::string read_all(const std::string& path, io::ReadBy by) {
   return found;
 }
 
-/// MPI and the file live as long as the process.
-class Session {
-public:
+/// For as long as the process lives.
+struct Session {
   Session() { MPI_Init(nullptr, nullptr); }
   ~Session() { MPI_Finalize(); }
-  const ScratchFile& file() const { return m_file; }
-
-private:
-  ScratchFile m_file;
 };
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Session session;
+  static const ScratchFile file;
   if (size < 4 || std::memcmp(data, "CDF", 3) != 0) return -1; // not into the corpus
-  const std::string path = session.file().with("f.nc", data, size);
+  const std::string path = file.with("f.nc", data, size);
   const std::string found = read_all(path, io::ReadBy::each);
   for (const io::ReadBy by : {io::ReadBy::serial, io::ReadBy::direct}) {
     if (read_all(path, by) != found) std::abort();

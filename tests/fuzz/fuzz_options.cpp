@@ -12,27 +12,22 @@ using namespace nunatak;
 
 namespace {
 
-/// PETSc, MPI and the file live as long as the process.
-class Session {
-public:
+/// For as long as the process lives.
+struct Session {
   Session() {
     PetscPushErrorHandler(PetscReturnErrorHandler, nullptr); // as in model/session.cpp
     PetscInitializeNoArguments();
   }
   ~Session() { PetscFinalize(); }
-  const ScratchFile& file() const { return m_file; }
-
-private:
-  ScratchFile m_file;
 };
 
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const Session session;
+  static const ScratchFile file;
   if (size < 2) return -1;
-  const std::string path =
-      session.file().with(data[0] % 2 == 0 ? "o.yaml" : "o.txt", data + 1, size - 1);
+  const std::string path = file.with(data[0] % 2 == 0 ? "o.yaml" : "o.txt", data + 1, size - 1);
   try {
     read_options_file(MPI_COMM_SELF, path);
   } catch (const Error& e) {
