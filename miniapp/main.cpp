@@ -63,7 +63,7 @@ int run(const Session& session, Options& options, const std::string& command) {
     model.advance(dt);
     clock.advance(dt, next_stop);
     early.agree(
-        summary.add(model.hybrid(), dt, early.wish(output.longest_write(), output.request())));
+        summary.add(model.hybrid(), dt, early.request(output.longest_write(), output.request())));
     output.write_scalars(clock, summary.scalars());
     log.line(summary.line(clock, stable.why(), model.last_solve()));
   }
@@ -79,7 +79,7 @@ int run(const Session& session, Options& options, const std::string& command) {
       {{"steps", clock.steps()}, {"years", clock.years()}, {"mass_budget", summary.report()}});
   report.add({{"output", output.report()}, {"ended_early", early.reason()}});
   report.finish(timers, log);
-  return clock.finished() ? 0 : early.tell(clock.text(), state);
+  return clock.finished() ? 0 : early.report(clock.text(), state);
 }
 
 } // namespace

@@ -28,7 +28,7 @@ double seconds() {
 EarlyEnd::EarlyEnd(int rank, double limit)
     : m_rank(rank), m_limit(limit), m_step_begin(seconds()) {}
 
-double EarlyEnd::wish(double longest_output, io::Request of_servers) {
+double EarlyEnd::request(double longest_output, io::Request of_servers) {
   io::Watchdog::of_process().advance();
   const double now = seconds();
   m_longest_step = std::max(m_longest_step, now - m_step_begin);
@@ -44,7 +44,7 @@ std::string EarlyEnd::reason() const {
   return names[m_reason];
 }
 
-int EarlyEnd::tell(const std::string& where, const std::string& state) const {
+int EarlyEnd::report(const std::string& where, const std::string& state) const {
   if (m_rank == 0) {
     const std::string next = state.empty() ? "no file to continue from (no -o, no -snapshot_file)"
                                            : "-i " + state + " continues";

@@ -5,7 +5,7 @@
 //   EarlyEnd early(rank, options.run_wall);
 //   while (!clock.finished() && !early) {
 //     ...
-//     early.agree(largest over ranks of early.wish(seconds of the longest output, servers));
+//     early.agree(largest over ranks of early.request(seconds of the longest output, servers));
 //   }
 //
 // No communication: the maximum of the wishes is part of a reduction of summary.hpp.
@@ -98,9 +98,9 @@ public:
   /// any rank, and those of output servers (`of_servers`, on rank 0). Rank 0 requests the end if
   /// the time left is less than two of the longest steps (one more, and the final diagnosis),
   /// `longest_output` (s) and a hundredth of the limit.
-  double wish(double longest_output, io::Request of_servers);
-  /// Takes the largest wish of all ranks.
-  void agree(double wish) { m_reason = static_cast<int>(wish); }
+  double request(double longest_output, io::Request of_servers);
+  /// Takes the largest request of all ranks.
+  void agree(double largest) { m_reason = static_cast<int>(largest); }
 
   explicit operator bool() const { return m_reason != 0; }
   std::string reason() const; ///< "SIGTERM", "SIGUSR1", "the limit -run_wall", ""
@@ -108,7 +108,7 @@ public:
   /// Prints on standard error (rank 0) that the run ended at `where` and continues from the file
   /// `state`. Returns the exit status: ended_early, or exit_error if `state`
   /// is empty.
-  int tell(const std::string& where, const std::string& state) const;
+  int report(const std::string& where, const std::string& state) const;
 
 private:
   int m_rank;
