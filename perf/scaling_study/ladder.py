@@ -11,8 +11,6 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-
 RUNG = "rung="  # how the curves of such a study begin
 SAME = 1e-6  # relative: the tolerance of the solver of the stress balance
 MODELLED = {"sweep, one by one, DMDA": "-halo dmda -pico_batch no -pico_skip_unchanged no -pico_distance sweep",
@@ -32,6 +30,8 @@ def same(study):
 
 def draw(figures):
     """Bars in the order of the rungs, a panel for each number of cores."""
+    import numpy as np
+
     from . import page, parts
     from .plots import BARS
     p = figures.points[figures.points.curve.str.startswith(RUNG)]

@@ -61,10 +61,10 @@ def test_methods_of_pism_have_the_same_fields_and_more_messages(tmp_path):
     assert ours["fields"] == theirs["fields"]
     for a, b in zip(ours["records"], theirs["records"]):
         assert a["part"] == b["part"] and a["messages"] <= b["messages"] and a["collectives"] <= b["collectives"]
-        if a["part"] == "energy":  # the same ghosts
-            assert a["bytes"] == b["bytes"] and a["messages"] < b["messages"]
+        if a["part"] == "mass transport":  # the same ghosts
+            assert a["bytes"] == b["bytes"] and 0 < a["messages"] < b["messages"]
         if a["part"] == "ocean":
-            assert b["collectives"] >= 62
+            assert b["collectives"] > 60
 
 
 def counted_tables():
