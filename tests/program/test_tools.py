@@ -139,7 +139,7 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     ("labels", ("-mask", "full", "-virtual_ranks", "2x"), "expected a whole number"),
     ("labels", ("-mask", "full", "-report", "nowhere/r.json"), "option -report: cannot write 'nowhere/r.json'"),
     ("labels", ("-mask", "full", "-refine", "2147483647"), "option -refine: expected at most"),
-    ("distance", ("-mask", "full", "-expect", "m.nc"), "expected a variable 'distance', found none"),
+    ("distance", ("-mask", "full", "-expect", "m.nc"), "file 'm.nc', variable 'distance': expected such a variable, found topg"),
     ("distance", ("-mask", "full", "-solvers", "bfs", "-compare"), "expected at least two results")])
 def test_errors(tool, tmp_path, name, arguments, message):
     with netCDF4.Dataset(tmp_path / "m.nc", "w") as data:
