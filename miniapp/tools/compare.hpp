@@ -7,8 +7,8 @@
 //     row 0, column 7 (x = 7 km, y = 0 km): expected 8, found 9
 //     row 0, column 8 (x = 8 km, y = 0 km): expected 9, found 10
 //     row 4, column 1 (x = 1 km, y = 4 km): expected 71, found 73
-//     found - expected   +1  2  ########################################
-//                        +2  1  ####################
+//     found - expected        +1        2  ########################################
+//                             +2        1  ####################
 //
 // Neighbours: tool.cpp (answers of solvers), corpus.cpp (files of answers), check/ (fields of
 // PICO).
@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace nunatak::tools {
@@ -72,9 +71,9 @@ FieldDifference compare(const std::string& name, const Values& expected, const V
 /// number; 0 stays 0. The partitions are equal if the result equals `theirs`.
 GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs);
 
-/// Both numbers with the same count of digits, the fewest from 4 on that tell them apart; "none"
-/// for NaN.
-std::pair<std::string, std::string> tell_apart(double a, double b);
+/// "row 0, column 7 (x = 7 km, y = 0 km): expected 8, found 9", with as many digits, at least 4, as
+/// tell both numbers apart; "none" for NaN.
+std::string located(const WrongCell& cell, const Grid& grid);
 
 /// The lines below the table for one field that differs, each after `indent`.
 std::string details(const FieldDifference& difference, const Grid& grid,

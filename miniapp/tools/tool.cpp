@@ -58,24 +58,6 @@ std::vector<FieldDifference> differences(const RankSet& set, const Answer& expec
   return all;
 }
 
-/// "bfs on 2 x 2 ranks and sweep on 1 x 1 ranks differ first at j = 3, ...", or nothing.
-std::optional<std::string> first_difference(const std::vector<FieldDifference>& fields,
-                                            const Answer& expected, const Answer& found) {
-  const FieldDifference* first = nullptr;
-  for (const FieldDifference& d : fields) {
-    if (d.wrong.empty()) continue;
-    if (first == nullptr || d.wrong[0].cell < first->wrong[0].cell) first = &d;
-  }
-  if (first == nullptr) return std::nullopt;
-  const WrongCell& w = first->wrong[0];
-  const auto [a, b] = tell_apart(w.expected, w.found);
-  const std::int64_t Mx = expected.rectangle.Mx;
-  return found.who + " and " + expected.who +
-         " differ first at j = " + std::to_string(w.cell / Mx) +
-         ", i = " + std::to_string(w.cell % Mx) + " in " + first->name + ": found " + b +
-         ", expected " + a;
-}
-
 /// Writes the mask and the answer. Collective.
 void write_answer(const std::string& path, const Mask& mask, const Answer& answer) {
   const Patch& p = answer.rectangle;
@@ -323,7 +305,11 @@ void Results::add(const RankSet& set, const Record& measured, const Answer& answ
     const std::vector<FieldDifference> fields = differences(set, reference, answer);
     m_compared += 1;
     if (m_difference) continue;
-    m_difference = first_difference(fields, reference, answer);
+    for (const FieldDifference& d : fields) {
+      if (d.wrong.empty() || m_difference) continue;
+      m_difference = answer.who + " and " + reference.who + " differ in " + d.name + ", first in " +
+                     located(d.wrong[0], m_mask.grid());
+    }
     m_fields = fields;
   }
   Record record = {{"mask", m_mask.name}, {"Mx", m_mask.Mx}, {"My", m_mask.My}};
