@@ -82,6 +82,7 @@ def records(folder):
     ("strong: " + 5000 * "[", "expected YAML, found too many brackets inside one another"),
     ("title: " + 100000 * "x", "expected at most 65536 characters, found more"),
     ("strong: {nodes: [1]}\nnull_output: maybe", "key 'null_output': expected one of yes, no, found 'maybe'"),
+    ("strong: {nodes: [1]}\nsizes: {S: {threads: 2}}", "expected one of the sizes S (--size), found nothing"),
     ("strong: {nodes: [1]}\nprogram: nunatak-io\nnull_output: yes", "key 'null_output': expected null_output of nunatak"),
     ("a: &a [x, x]\nb: &b [*a, *a]\nstrong: {nodes: *b}", "expected YAML, found: an alias, which studies do not have"),
 ])
@@ -117,10 +118,11 @@ def test_words_that_the_program_does_not_have_are_refused_before_the_first_run(s
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
 def test_studies_that_ship_can_be_read_in_both_sizes_and_have_words_of_the_program(path):
-    scaled = study_file.read(path)[0]
-    known = jobs.known_options(FOLDER / scaled["program"])
-    assert len(known) > 30 and "stress" not in known or known["stress"]
-    jobs.refuse_unknown(points.runs_of(scaled), known)
+    for size in study_file.load(path).get("sizes", [None]):
+        scaled = study_file.read(path, size=size)[0]
+        known = jobs.known_options(FOLDER / scaled["program"])
+        assert len(known) > 30 and "stress" not in known or known["stress"]
+        jobs.refuse_unknown(points.runs_of(scaled), known)
     if "full" in study_file.load(path):
         full, text = study_file.read(path, full=True)
         jobs.refuse_unknown(points.runs_of(full), known)

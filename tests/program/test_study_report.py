@@ -149,17 +149,21 @@ def metric(results, name, cores, curve="io_format=pnetcdf"):
 
 def test_metrics_are_those_of_the_definitions(tmp_path, made):
     """Two simulated years on 4 cores, computed by hand from the report."""
-    result_made = model_report(4, 192)
-    folder = Folder(tmp_path / "a")
-    folder.add("strong", 4, 0, result_made, {"io_format": "pnetcdf"})
-    results = made(folder).results
+    result_made = {**model_report(4, 192), "peak_resident_MiB": 320.0, "state_MiB": 40.0}
+    folder, raw = Folder(tmp_path / "a"), {"bytes": 10**7, "seconds": {"median": 0.25}}
+    folder.add("strong", 4, 0, result_made, {"io_format": "pnetcdf"}, raw=raw, triad={"SSA": 0.5, "step without SSA": 0.75}, energy_J=300.0)
+    result = made(folder)
+    results = result.results
+    assert "Energy (JPSY) is not available" not in result.page
     wall, timers = result_made["wall_seconds"], result_made["timers"]
     loop = wall - timers["init"]["max"] - timers["output: result"]["max"]
     written = 312 * 192**2
     hours = 4 * wall / 3600
     output = sum(timers[name]["mean"] for name in ("output: open", "output: result"))
     for name, expected in (("SYPD of the loop", 2 * 86400 / loop), ("SYPD to the last durable byte", 2 * 86400 / wall), ("CHSY", hours / 2),
-                           ("parallelization", 4), ("data intensity", written / 1e9 / hours), ("durable rate", written / 1e6 / output)):
+                           ("parallelization", 4), ("data intensity", written / 1e9 / hours), ("durable rate", written / 1e6 / output),
+                           ("fraction of raw writes", written / output / 4e7), ("memory bloat", 8), ("JPSY", 150),
+                           ("fraction of the triad: SSA", 0.5), ("fraction of the triad: step without SSA", 0.75)):
         assert metric(results, name, 4) == pytest.approx(expected, rel=1e-12), name
     ssa = point(results, 4, "stress balance: SSA")
     assert ssa["imbalance"] == pytest.approx(1 / 0.99 - 1) and metric(results, "distance rounds", 4) == 2
