@@ -11,7 +11,7 @@ import statistics
 import sys
 from collections import defaultdict
 
-from . import load, study_file
+from . import study_file
 
 BENCHMARK = pathlib.Path(__file__).resolve().parents[1] / "studies" / "benchmark.yaml"
 VERSION = "nunatak 1"
@@ -75,6 +75,7 @@ def figure_of(runs):
 # -- submit
 
 def submit(arguments):
+    from . import load  # which needs numpy; a check does not
     submission = {"benchmark": VERSION, "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "sizes": {},
                   "sums": {}}
     for folder in arguments.folders:

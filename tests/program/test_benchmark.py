@@ -47,6 +47,15 @@ def test_a_submission_is_accepted_and_compared(made):
     assert run["raw"]["bytes"] == run["report"]["output"]["written_bytes"] > 1e8
 
 
+def test_the_test_of_reframe(tmp_path):
+    """Runs XS on two ranks, and would fail with other fields."""
+    site = SOURCE / "perf" / "scaling_study" / "sites" / "local.py"
+    words = [sys.executable, pathlib.Path(sys.executable).with_name("reframe"), "-C", site, "-c", SOURCE / "perf" / "reframe" / "benchmark.py", "-r",
+             "--tag", "CI", "-S", f"program={FOLDER / 'nunatak'}", "--prefix", tmp_path, "--nocolor"]
+    done = subprocess.run(words, cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0 and "Ran 1/1 test case(s)" in done.stdout and "years/day" in done.stdout, done.stdout + done.stderr
+
+
 def at(*path, value):
     """Puts a value, or what it makes of the old one, at a place; None removes it."""
     def edit(whole):

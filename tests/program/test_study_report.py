@@ -73,6 +73,17 @@ def test_all_figures(tmp_path, capsys, monkeypatch):
     assert [styles[n][0] for n in (0, 2, 3, 20)] == [plots.FORMATS[name] for name in ("serial", "async", "serial", "pnetcdf")]
 
 
+def test_a_study_of_lengths_has_a_figure_of_its_snapshots(tmp_path, monkeypatch):
+    monkeypatch.setitem(plots.STYLE, "savefig.dpi", 40)
+    folder = Folder(tmp_path / "a")
+    for years in (5, 10, 15):
+        result_made = model_report(2, 96)
+        result_made["timers"]["output: snapshot"] = {"calls": years, "min": 0.0, "mean": 0.01 * years, "max": 0.01 * years}
+        folder.add("strong", 2, 0, result_made, {"output": "direct", "run_years": str(years)})
+    assert report.main(types.SimpleNamespace(folders=[folder.path], output=None)) == 0
+    assert (folder.path / "page" / "lengths.png").exists()
+
+
 # -- what can be wrong
 
 def test_wrong_points_are_named_and_left_out(tmp_path, made):
