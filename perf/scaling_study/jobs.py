@@ -71,6 +71,7 @@ def refuse_unknown(runs, known):
 def words(study, run, home):
     """The options as the program reads them; input files are named from the folder of the study file."""
     options = {**OUTPUT_OPTIONS[study["program"]], **run["options"]}
+    options = {name: value for name, value in options.items() if (name, value) != ("o", "none")}
     for name in INPUT_OPTIONS & options.keys():
         options[name] = os.path.join(home, options[name])
         if not os.path.exists(options[name]):

@@ -91,7 +91,7 @@ def keep(results, system, plan, meter, found):
         results.know_machine(place, report)
     if not found["cells"] and "grid" in report:
         found["cells"] = report["grid"]["Mx"] * report["grid"]["My"]
-    record = {**found, **machine.core_marks(place, found), "report": found["report"] if ok else None}
+    record = {**found, **machine.core_marks(place, found), **machine.energy(found), "report": found["report"] if ok else None}
     results.add({name: record[name] for name in RECORD if name in record})
     meter.line(record)
     return 0 if ok else 1

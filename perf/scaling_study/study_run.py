@@ -22,7 +22,7 @@ LAST_LINES = 12
 TIMED_OUT = (124, 137)  # statuses of `timeout`
 # Load average of a minute and the mean frequency of all cores (MHz; 0 where the kernel does not say) of the node where the job begins
 LOAD = "cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo"
-# RAPL: energy and range (uJ) of each socket of that node; nothing where only root may read them
+# RAPL: energies, then ranges (uJ) of the sockets of that node; nothing where only root may read them
 ENERGY = "cat /sys/class/powercap/intel-rapl:[0-9]/energy_uj /sys/class/powercap/intel-rapl:[0-9]/max_energy_range_uj 2>/dev/null"
 
 
@@ -103,18 +103,9 @@ class StudyRun(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def record(self):
-        hand_over({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.load(), **self.energy(), **self.outcome(),
-                   **self.after()})
+        hand_over({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.load(), **self.outcome(), **self.after(),
+                   "energy": self.read("energy")})
         return True
-
-    def energy(self):
-        """Joules that the sockets took during a run on one node; counters begin anew at the end of their range."""
-        found = [int(word) for word in self.read("energy").split()]
-        n = len(found) // 4
-        if self.one["nodes"] > 1 or n == 0 or len(found) != 4 * n:
-            return {}
-        taken = ((found[2 * n + k] - found[k]) % (found[n + k] + 1) for k in range(n))
-        return {"energy_J": sum(taken) / 1e6}
 
     def after(self):
         """What baselines() left."""

@@ -206,6 +206,22 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert "found those of another" in study(text.replace("[2]", "[4]")).err
 
 
+def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
+    write(tmp_path / "nunatak-verify", "#!/bin/sh\necho result.nc: variable thk, record 0: differs\nexit 1\n")
+    text = "strong: {ranks: [1]}\noptions: -case good\nrepetitions: 1\nverify: yes\n"
+    assert study(text).returncode == 1
+    assert records(tmp_path / "out")[0]["reason"].startswith("files differ from what was written: result.nc: variable thk")
+    write(tmp_path / "nunatak-verify", "#!/bin/sh\n")
+    assert study(text).returncode == 0 and (tmp_path / "out" / records(tmp_path / "out")[0]["manifest"]).exists()
+    (tmp_path / "nunatak-verify").unlink()
+    assert "program 'nunatak-verify': expected one in" in study(text, "--output", str(tmp_path / "new")).err
+
+
+def test_energy_of_counters_that_begin_anew():
+    assert machine.energy({"nodes": 1, "energy": "900 50 999 999\n100 60 999 999\n"}) == {"energy_J": 210e-6}
+    assert machine.energy({"nodes": 1, "energy": ""}) == machine.energy({"nodes": 2, "energy": "1 9 2 9"}) == {}
+
+
 def processes_of(folder):
     """Those that have the folder among their words."""
     found = []
