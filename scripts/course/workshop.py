@@ -108,8 +108,34 @@ def run_tiny(check):
     return [{"test": path.name, "expected": e, "found": f} for path in begun for e, f in tiny.failures(path.name, path, str(PYTHON))]
 
 
+SIGNALS = {"SIGABRT": "an exception that nothing caught, or a failed check of bounds", "SIGSEGV": "an access outside of an array",
+           "SIGFPE": "a division of integers by zero"}
+
+
+def failure_of(said):
+    """{expected, found, where} of a failure in the words of Catch2's compact reporter, after 'failed: '."""
+    said = re.sub(r"\(0x\w+\)|test cases: .*", "", " ".join(said.split()))[:1500].strip()
+    expression, notes = re.fullmatch(r"(.*?)(?: with \d+ messages?: (.*))?", said).groups()
+    notes = re.findall(r"'(.*?)'(?= and '|$)", notes or "")
+    expression, _, values = expression.partition(" for: ")
+    if expression.startswith("explicitly") and notes:  # FAIL_CHECK(...) of the checks: "where: expected a, found b"
+        where, expected, found = re.fullmatch(r"(?:(.*?): )?expected (.*), found (.*)|(?:.*)", notes.pop()).groups()
+        notes.append(where or "")
+    elif "fatal error condition" in said:
+        signal = re.search(r"SIG\w+", said)
+        expected, found = "an end of the test", f"the program stopped: {SIGNALS.get(signal[0], signal[0]) if signal else said}"
+    elif "unexpected exception" in said:
+        expected, found = "no exception", notes.pop() if notes else expression
+    else:
+        sides, words = re.fullmatch(r"(.+?) == (.+)", values), re.fullmatch(r"(.+?) == (.+)", expression)
+        expected, found = (f"{words[1]} = {sides[2]}", sides[1]) if sides and words else (expression, values or "the opposite")
+    if "{?}" in found:  # lists whose entries Catch2 does not print
+        expected, found = (f"{expected.split(' = ')[0]}: a list of {side.count('{?}')}" for side in (expected, found))
+    return {"expected": expected, "found": found, "where": ", ".join(note.replace(" := ", " = ") for note in notes if note)}
+
+
 def failed_lines(output):
-    """The first three failures in the words of Catch2's compact reporter, which may take several lines each; one for a hole that is empty."""
+    """The first three failures of a check, each with what was expected, what was found, and where; one for a hole that is empty."""
     empty = re.search(r"lab \d+: not written yet", output)
     if empty:
         return [{"expected": "your code", "found": empty[0]}]
@@ -117,10 +143,14 @@ def failed_lines(output):
     for said in re.split(r"^(?=[^\n]+?\.[ch]pp:\d+: |Failed )", output, flags=re.M):
         found = re.match(r"([^\n]+?):(\d+): failed: (.*)", said, re.S)
         if found:
-            expression, _, values = " ".join(found[3].split())[:1000].partition(" for: ")
-            where = re.sub(r".*/(?=(?:tests|kernels|io|miniapp)/)", "", found[1])
-            failures.append({"test": f"{where}:{found[2]}", "expected": expression if values else "no exception", "found": values or expression})
-    return failures[:3]
+            failure = failure_of(found[3])
+            line = re.sub(rf"^(\.\./\.\.|{re.escape(str(BUILD))}/labs/\d+|{re.escape(str(SOURCE))})/", "", found[1]) + ":" + found[2]
+            failures.append({**failure, "where": ", ".join(filter(None, [failure["where"], line]))})
+    of_mpi = re.search(r"\*\*\* (MPI_ERR_\w+: .*)", output)
+    if of_mpi:
+        failures.insert(0, {"expected": "calls of MPI that fit each other", "found": of_mpi[1]})
+    useful = [f for f in failures if f["expected"] != "explicitly" and "SIGTERM" not in f["found"]]  # output of ranks is mixed, mpiexec ends the others
+    return (useful or failures)[:3]
 
 
 def run_check(check, seconds=RUN_SECONDS):
@@ -135,10 +165,10 @@ def run_check(check, seconds=RUN_SECONDS):
             status, output = run(([*mpiexec, ranks] if ranks else []) + words, seconds, folder)
         failures += failed_lines(output)
         if status is None:
-            failures.append({"expected": f"an end within {seconds:g} s", "found": "none"})
+            failures.append({"expected": f"an end within {seconds:g} s", "found": "none: a loop that does not end, or a message that nobody sends"})
             break
         elif status != 0 and not failures:
             failures.append({"expected": "status 0", "found": f"status {status}: {output[-200:].strip()}"})
         elif status == 0 and "Passed" not in output and "passed" not in output:
             failures.append({"expected": "tests that pass", "found": output[-200:].strip() or "no test"})
-    return [{"test": check["program"], **failure} for failure in failures]
+    return [{"expected": f["expected"], "found": f["found"], "test": ": ".join(filter(None, [check["program"], f.get("where")]))} for f in failures]
