@@ -96,6 +96,8 @@ def notes(studies, runs):
         if busy:
             sentences.append(f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average above the {cores} cores of the "
                              f"machine (up to {max(busy):.1f}; the runs before them are part of it): compare their times with care.")
+    if not any(run["energy_J"] for study in studies for run in study.runs):
+        sentences.append("Energy (JPSY) is not available: the counters of the processors (RAPL) could not be read.")
     if runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1:
         sentences.append("Some points have one repetition: their spread is unknown.")
     return sentences
