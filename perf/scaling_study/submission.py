@@ -32,14 +32,13 @@ def rules_of(size):
 
 
 def sums_of(manifest):
-    """{file: {variable: [sum of each record]}} of the lines of manifest.jsonl."""
+    """{file: {variable: [sum of each record]}} of the lines of manifest.jsonl, without lat and lon, which are the C library's."""
     files = {}
     for line in manifest.splitlines():
         entry = json.loads(line)
         first, sums = entry.get("first_record", 0), entry.get("sums", {})
         found = files[entry["name"]] = files.get(entry["name"], {}) if first else {}
-        for variable, new in sums.items():
-            found[variable] = found.get(variable, [])[:first] + new
+        found.update({name: found.get(name, [])[:first] + new for name, new in sums.items() if name not in ("lat", "lon")})
     return files
 
 
