@@ -192,7 +192,7 @@ sanitize() { # sanitize <tool> <name> <command>...
   step "$tool: $name" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$@" || true
 }
 if [ "$what" = tests ]; then
-  step "tests" 400 ctest --test-dir "$out/tests" --output-on-failure --timeout 150 || true
+  step "tests" 400 ctest --test-dir "$out/tests" --output-on-failure -j 4 || true
   while read -r name status seconds; do
     tests+=("    {\"name\": $(quoted "$name"), \"passed\": $([ "$status" = Passed ] && echo true || echo false), \"seconds\": $seconds}")
   done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [ .]*\**(Passed|Failed|Timeout|Exception|Not Run|Skipped).* ([0-9.]+) sec.*/\1 \2 \3/p' "$log" | sed 's/Not Run/Missing/')
@@ -245,14 +245,16 @@ samplers+=($!)
 for where in gpu host; do
   programs=$out/tree
   [ "$where" = gpu ] || programs=$out/host
-  step "nunatak-step, $where" 300 "$programs/miniapp/nunatak-step" -grid_dx 16e3 -steps 4 -report "$out/$where-steps.json" || true
-  for km in 8 4; do
+  for km in 16 4; do
+    step "nunatak-step, $where, $km km" 300 "$programs/miniapp/nunatak-step" -grid_dx ${km}e3 -steps 4 -report "$out/$where-steps-${km}km.json" || true
+  done
+  for km in 8 4 $([ "$where" = host ] || echo 2); do
     step "bench_kernels, $where, $km km" 300 bash -c 'to_file "$@"' to_file "$out/$where-${km}km.json" "$programs/perf/bench_kernels" -grid_dx ${km}e3 &&
       add_times $where $km || true
   done
 done
 kill "${samplers[@]}" 2>/dev/null || true
-same_fields "nunatak-step" "$out/gpu-steps.json" "$out/host-steps.json"
+for km in 16 4; do same_fields "nunatak-step, $km km" "$out/gpu-steps-${km}km.json" "$out/host-steps-${km}km.json"; done
 for km in 8 4; do same_fields "bench_kernels, $km km" "$out/gpu-${km}km.json" "$out/host-${km}km.json"; done
 
 exit $failed

@@ -36,6 +36,7 @@ Report::Report(const Options& options, const Grid& grid, MPI_Comm comm)
   m_json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()},
                     {"dx", grid.dx},   {"dy", grid.dy},   {"Lz", grid.Lz()}};
   m_json["options"] = to_json(options);
+  m_json["set_by_like"] = options.set_by_like;
 }
 
 void Report::finish(const Timers& timers, const Log& log) {
