@@ -159,7 +159,7 @@ void for_each_rank_set(const RankOptions& options, int Mx, int My,
   for (const Decomposition& d : cuts) require_small_patches(d);
   const LogGP machine = options.machine.machine();
   for (const Decomposition& d : cuts) {
-    auto ranks = std::make_unique<VirtualRanks>(cut(d), machine);
+    auto ranks = std::make_unique<VirtualRanks>(cut(d), machine, options.halo);
     VirtualRanks* const with_clock = ranks.get();
     RankSet set{std::move(ranks), with_clock};
     f(set);

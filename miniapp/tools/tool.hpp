@@ -17,6 +17,7 @@ namespace nunatak::tools {
 
 struct RankOptions {
   std::string virtual_ranks; // -virtual_ranks
+  Halo halo = default_halo;  ///< of virtual ranks
   MachineOptions machine;
 
   void add_to(OptionTable& table);
