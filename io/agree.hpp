@@ -11,7 +11,6 @@
 #include <exception>
 #include <functional>
 #include <new>
-#include <optional>
 #include <string>
 
 namespace nunatak::io {
@@ -31,10 +30,6 @@ inline int size_of(MPI_Comm comm) {
 /// message of the lowest rank that failed. Collective: one reduction, and one broadcast of the
 /// message after a failure. `f` must not call collective functions that a failing rank would skip.
 void agree(MPI_Comm comm, const std::function<void()>& f);
-
-/// While this process waits for others in agree(): its own error, "" if it has none; else nullopt.
-/// For other threads (watchdog.hpp).
-std::optional<std::string> waits_with();
 
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);

@@ -1,5 +1,4 @@
-// A file that is being written: it checks and times what the model puts, and makes an error of one
-// rank an error of all.
+// A file that is being written: checks, times, and makes an error of one rank an error of all.
 //
 // The transports are subclasses. SyncFile (durable/sync_file.hpp): the compute ranks write.
 // AsyncFile (async/async_file.hpp): they send to servers. See writer.hpp for how to use a File.
@@ -55,9 +54,9 @@ public:
 
   /// Write this rank's block; nothing if a count is 0. `data` points at the value at block.start; T
   /// is the type of the variable, or double for float32. With servers the puts of one variable and
-  /// record must follow one another.
+  /// record must follow one another. `record`: no_record for a variable without.
   template <class T> void put(const std::string& variable, const Block& block, const T* data) {
-    put(variable, no_record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
+    put(variable, no_record, block, data);
   }
   template <class T>
   void put(const std::string& variable, std::size_t record, const Block& block, const T* data) {
@@ -66,8 +65,7 @@ public:
 
   /// Write, from rank 0, a whole variable (or record) that every rank has: coordinates, time.
   template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
-    put_all(variable, no_record, values.size(), reinterpret_cast<const std::byte*>(values.data()),
-            type_of<T>());
+    put_all(variable, no_record, values);
   }
   template <class T>
   void put_all(const std::string& variable, std::size_t record, const std::vector<T>& values) {

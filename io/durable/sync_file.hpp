@@ -28,8 +28,7 @@ namespace nunatak::io {
 
 class SyncFile final : public File {
 public:
-  /// Collective. Creates path.tmp with `open` and writes its header. `machine` (physical nodes)
-  /// must outlive the file.
+  /// Collective. Creates path.tmp with `open` and writes its header. `machine` must outlive it.
   SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
            const OpenFormat& open, const Topology& machine, DiskCaller call_disk,
            Statistics& total);

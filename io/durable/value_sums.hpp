@@ -1,5 +1,4 @@
-// Checksums (value_sum.hpp) of all variables and records: of the values put, for the manifest, and
-// of the values in a file (verify.hpp).
+// Checksums (value_sum.hpp) of all variables and records, put or in a file.
 //
 // Sums of put values are made only in summed(), around the call that hands a hyperslab to a format.
 // What the format packs (pack.hpp) is summed while it is in cache; if that is not exactly the

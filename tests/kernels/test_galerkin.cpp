@@ -158,9 +158,7 @@ double largest_eigenvalue(const Level& level) {
     for (const double v : y) largest = std::max(largest, std::abs(v));
     if (largest == 0.0) return 0.0;
     const Vector Ay = A * y;
-    const double yAy = dot(
-        y,
-        Ay); // Rayleigh quotient of D^-1 A in the product of A: y.A y/(y.A x') with y = D^-1 A x'
+    const double yAy = dot(y, Ay); // Rayleigh quotient of D^-1 A in the product of A
     ratio = std::max(ratio, yAy / dot(y, Ax));
     for (std::size_t k = 0; k < x.size(); ++k) x[k] = y[k] / largest;
   }

@@ -14,8 +14,7 @@ bool close(double a, double b, double tolerance) {
   return std::abs(a - b) <= tolerance * std::abs(b);
 }
 
-/// A smooth ice cap with a margin, a shelf and a sliding velocity; all of the 3-D velocity on
-/// virtual ranks.
+/// A smooth ice cap with margin, shelf and sliding velocity; its 3-D velocity on virtual ranks.
 struct Case {
   VirtualRanks ranks;
   Levels levels = make_levels(4000.0, 21, LevelSpacing::quadratic);

@@ -25,8 +25,7 @@ struct Row {
   double bound;
 };
 
-/// Grids of a table: all on one and two ranks; the first two on more, which are there to show that
-/// the answer is the same.
+/// Grids of a table: all on one and two ranks; on more, for the same answer, the first two.
 template <class Grid> std::vector<Grid> grids(std::vector<Grid> all) {
   if (mpi_size() > 2 && all.size() > 2) all.resize(2);
   return all;
