@@ -41,8 +41,7 @@ void broadcast(std::string& text, MPI_Comm comm);
 std::string gather(const std::string& text, MPI_Comm comm);
 
 /// The first error of this rank, kept until agree() on rethrow() makes it an error of all. Throwing
-/// at once would leave the others in their next collective call. std::bad_alloc aborts the run: it
-/// may have occurred inside a collective call.
+/// at once would leave the others in a collective call. std::bad_alloc aborts the run.
 class KeptError {
 public:
   template <class F> void keep(const F& f) {

@@ -197,8 +197,7 @@ Packing Reader::packing(const std::string& variable) const {
   return {contents().variables[id(variable)], m_path};
 }
 
-/// The values of a box, converted only in type, read into the end of `values` without other memory.
-/// Collective; a failure may be this rank's alone.
+/// The values of a box, converted only in type, in `values`. Collective; it may fail on one rank.
 template <class T>
 void Reader::read_as(const std::string& variable, const Box& box, int nc_type,
                      std::vector<T>& values) const {

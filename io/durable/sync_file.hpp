@@ -6,8 +6,7 @@
 //
 //   fsync on every node -> line in the manifest -> rename to name.nc -> fsync of the folder
 //
-// A format that grows in place (Format::grows_in_place: direct) does this at its first commit.
-// Later commits are made under the final name:
+// A format that grows in place does this at its first commit. Later ones under the final name:
 //
 //   fsync on every node -> number of records in the header -> fsync -> line in the manifest
 //

@@ -71,8 +71,7 @@ struct FoundSums {
 /// one of each. Error on all ranks if it cannot be read. Collective; the same result on all ranks.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
 
-/// Hash of dimensions, variables and attributes, except the number of records and the text of
-/// `history`, which change when a series is continued.
+/// Hash of dimensions, variables and attributes, except what a continued series changes.
 std::string fingerprint(Contents contents);
 
 } // namespace nunatak::io

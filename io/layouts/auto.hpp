@@ -1,8 +1,7 @@
 // The layout `auto` decides for each variable whether its values move before they are written.
 //
 // A rank whose part of a variable is one long run of the file writes it by itself; one with many
-// short runs sends them to ranks that write long ones. Model: a call costs as much as sending C
-// bytes (8 KiB). Summed over all ranks,
+// short ones sends them. Model: a call costs as much as sending C bytes (8 KiB). Summed over ranks,
 //
 //   native   calls, one for each run of the file x C
 //   moved    bytes sent + calls x C, where one call writes a whole run of many variables

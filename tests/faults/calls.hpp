@@ -1,5 +1,4 @@
-// What the libraries that are preloaded share: the calls behind theirs, and the names of open
-// files.
+// What preloaded libraries share: the calls behind theirs, and the names of open files.
 #pragma once
 
 #include <climits>

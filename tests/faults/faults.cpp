@@ -1,5 +1,4 @@
-// Preloaded into one program of a run: the k-th call of a kind on one rank fails, stops short, or
-// is the last thing the rank does.
+// Preloaded into one program of a run: the k-th call of a kind on one rank fails or is its last.
 //
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //

@@ -1,6 +1,5 @@
 // io/durable/value_sum.hpp: the sum of values is that of its definition, however they are cut and
-// lie; every format on every number of ranks has the same sums in the manifest, which find a
-// changed bit and say where it is.
+// lie; every format on every number of ranks has the same sums, which find a changed bit.
 #include "io/durable/durable.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/durable/value_sums.hpp"

@@ -1,6 +1,5 @@
 // From a grid to the next coarser one: P^T A P, P^T r and P x against dense matrices, entry by
-// entry and exactly, on several decompositions; the bound on the eigenvalues of D^-1 A that the
-// smoother relies on, on fine and coarse levels.
+// entry and exactly, on several decompositions; the bound on the eigenvalues of D^-1 A.
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,4 @@
 // Velocities at every level: the profile of shearing, its means, incompressibility, ice margins.
-// The same bits on any decomposition: bits.cpp.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/velocity3d.hpp"
 #include "tests/kernels/cells.hpp"

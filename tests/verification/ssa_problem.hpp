@@ -1,6 +1,5 @@
 // What the programs test_ssa_*.cpp and test_marine.cpp share: one SSA problem on the ranks of
-// MPI_COMM_WORLD, filled by functions of the cell, solved, and looked at by maxima that are the
-// same on all ranks. Neighbour: table.hpp.
+// MPI_COMM_WORLD, filled by functions of the cell, solved, and looked at by maxima over the ranks.
 #pragma once
 
 #include "io/agree.hpp"

@@ -28,8 +28,7 @@ public:
     m_rows.push_back({points, spacing_km, error, bound});
   }
 
-  /// Order p between row n - 1 and row n, as in error ~ spacing^p. NaN where there is none: first
-  /// row, an error of 0, equal spacings.
+  /// Order p between row n - 1 and row n, as in error ~ spacing^p. NaN: none (first row).
   double order(std::size_t n) const;
 
   /// Print on rank 0 (Markdown; the script knows the lines by their ### and |) and CHECK every

@@ -1,5 +1,4 @@
 // Temperature of columns: Robin's solution with its order in levels, and where every joule goes.
-// Units: tests/kernels/ test_columns.cpp.
 //
 // The heat of a column is that of the control volumes of its levels, sum of rho c T_k V_k; the half
 // interval below the surface belongs to the surface, whose temperature is given. In one step,

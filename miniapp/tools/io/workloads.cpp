@@ -70,8 +70,7 @@ void add(Workload& w, io::Type type, const std::vector<std::string>& dimensions,
 
 } // namespace
 
-/// The state of an ice sheet model: boxes in y and x, whole columns; (y,x,z) in memory with one
-/// ring of ghosts, columns contiguous.
+/// The state of an ice sheet model: boxes in y and x, columns contiguous, a ring of ghosts.
 ///
 /// Grids of PISM 0.5: Dickens and Morey (2013), Increasing the scalability of PISM for high
 /// resolution ice sheet models (points along x, y, z): Greenland at 5 and 1 km, Antarctica at 10
