@@ -1,6 +1,5 @@
 // The format `direct`: a classic NetCDF file whose header rank 0 writes by NetCDF-C, and whose
-// values every rank writes at the offsets in the header, one call for each run of the file
-// (runs.hpp). See format.hpp.
+// values every rank writes at the offsets in the header, one call for each run (runs.hpp).
 //
 //   define: rank 0: create_classic, read_classic_layout; broadcast of the layout; all open
 //   put:    pack, big-endian; write the runs after every 2 MiB, and at wait()
@@ -12,8 +11,7 @@
 // in cache (2 MiB), and blocks that are adjacent in the file become one write.
 //
 // -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at (MPI_COMM_SELF) on the same runs, to
-// measure the overhead of MPI-IO. The header changes only in the number of records, so the file
-// grows in place.
+// measure MPI-IO. Only the number of records in the header changes: the file grows in place.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/classic.hpp"

@@ -1,5 +1,4 @@
-// Runs: bytes of a block that are contiguous in a classic file. The format `direct` writes each
-// with one call.
+// Runs: contiguous bytes of a block in a classic file, which `direct` writes with one call.
 //
 //   file   | fixed variables | gap | record 0          | record 1          | ...
 //                                  ^ begin of record variables, + record_size

@@ -1,9 +1,7 @@
-// The layout `auto`: for each variable, from the decomposition of the ranks, whether values move
-// before they are written.
+// The layout `auto` decides for each variable whether its values move before they are written.
 //
 // A rank whose part of a variable is one long run of the file writes it by itself; one with many
-// short runs sends them to ranks that write long ones. Model: a call costs as much as sending C
-// bytes (8 KiB). Summed over all ranks,
+// short ones sends them. Model: a call costs as much as sending C bytes (8 KiB). Summed over ranks,
 //
 //   native   calls, one for each run of the file x C
 //   moved    bytes sent + calls x C, where one call writes a whole run of many variables
@@ -12,7 +10,7 @@
 // more than C bytes stay where they are. Bytes written are the same in both, and messages, which
 // carry all variables together, are not counted. Moved values go to every rank (or N per node). The
 // file is dealt to these: its head in one piece each, the rest in runs, round-robin, regardless of
-// variables. A run is a stripe of the file system (stripe.hpp), or several short ones, and begins
+// variables. A run is a stripe of the file system (stripe_of()), or several short ones, and begins
 // at a stripe (in the first record; later records are shifted by the record length). The head is
 // what remains when every aggregator has the same number of runs; its pieces are whole pages.
 //
@@ -27,7 +25,6 @@
 
 #include "io/formats/format.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/layouts/stripe.hpp"
 
 namespace nunatak::io {
 

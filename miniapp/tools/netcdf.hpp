@@ -1,5 +1,4 @@
-// NetCDF files of masks and answers: netcdf.cpp (through io/), or no_netcdf.cpp, which refuses
-// them.
+// NetCDF files of masks and answers: netcdf.cpp, or no_netcdf.cpp, which refuses.
 #pragma once
 
 #include "miniapp/tools/tool.hpp"

@@ -1,5 +1,4 @@
-// miniapp/model/output.hpp: a state variable that is missing from what is to be written is an
-// error.
+// miniapp/model/output.hpp: a state variable that is missing is an error.
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
 #include "miniapp/model/variables.hpp"
