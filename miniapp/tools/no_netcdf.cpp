@@ -1,6 +1,7 @@
-// netcdf.hpp in programs without NetCDF.
+// netcdf.hpp and output_model.hpp in programs without NetCDF.
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/netcdf.hpp"
+#include "miniapp/tools/output_model.hpp"
 
 namespace nunatak::tools {
 
@@ -21,6 +22,12 @@ void write_answer(const std::string& path, const Mask&, const Answer&) {
 Answer read_answer(const std::string& path, const Answer& like) {
   require_netcdf("file '" + path + "'");
   return like; // not reached
+}
+
+std::vector<Record> output_records(OutputOptions, const std::string&, const LogGP&,
+                                   const SteppedRun&) {
+  require_netcdf("option -output");
+  return {}; // not reached
 }
 
 } // namespace nunatak::tools

@@ -2,7 +2,7 @@
 // error.
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
