@@ -1,7 +1,6 @@
 #include "miniapp/tools/output_model.hpp"
 
 #include "io/formats/runs.hpp"
-#include "io/layouts/stripe.hpp"
 #include "io/plan.hpp"
 #include "kernels/grid/patch.hpp"
 #include "miniapp/base/error.hpp"
