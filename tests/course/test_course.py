@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 
 def run(command, folder, status=0):
     words = [re.sub(r"^\.\./lab", f"{folder}/lab", word) for word in shlex.split(command)]
-    words = [str(folder / word) if re.fullmatch(r"\w+\.(png|json)", word) else word for word in words]  # what a command writes
+    words = [str(folder / word) if re.fullmatch(r"\w+\.(png|svg|json)", word) else word for word in words]  # what a command writes
     words = [sys.executable, *words] if words[0].endswith(".py") else words
     found = subprocess.run(words, cwd=SOURCE, capture_output=True, text=True, env={"NUNATAK_COURSE_SECONDS": "15", **os.environ})
     assert found.returncode == status, f"{command}: expected status {status}, found {found.returncode}\n{found.stdout}\n{found.stderr}"
@@ -50,10 +50,10 @@ def test_commands_of_the_pages(page, folder):
 
 
 def test_lab_0_says_what_its_page_says(folder):
-    said = run("scripts/lab.py first --png first.png", folder)
+    said = run("scripts/lab.py first --picture first.svg", folder)
     printed = re.findall(r"^    (\w+ +on .*)$", (SOURCE / "docs/course/lab0.md").read_text(), re.M)
     assert len(printed) == 4 and all(line in said for line in printed), said
-    assert (folder / "first.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "first.svg").read_text().startswith("<svg")
 
 
 def test_samples_are_graded(folder):
