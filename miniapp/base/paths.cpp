@@ -1,7 +1,7 @@
 #include "miniapp/base/paths.hpp"
 
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -86,8 +86,7 @@ void World::abort() const {
 namespace {
 
 /// Open MPI 4.1 unloads its plugins in MPI_Finalize while a thread of its own may still run their
-/// code: of about 200 programs started without mpiexec one ended by signal 11, its work done. What
-/// is loaded stays loaded.
+/// code: of about 200 programs started without mpiexec one ended by signal 11. They stay loaded.
 void keep_plugins() {
   std::vector<std::string> plugins;
   const auto add = [](dl_phdr_info* library, std::size_t /*size*/, void* list) {

@@ -10,10 +10,11 @@
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/model/old_series.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 
 #include <cstdio>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "kernels/cases/masks.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/netcdf.hpp"
 #include "miniapp/tools/netpbm.hpp"
@@ -118,6 +118,14 @@ void MaskOptions::add_to(OptionTable& table) {
   table.add(number("grid_My", My, "", "rows of -mask (0: as many as columns)", 0));
   table.add(number("refine", refine, "",
                    "cells along either side of a square that replace each cell", 1));
+}
+
+std::vector<int> Mask::values() const {
+  std::vector<int> values;
+  for (int j = 0; j < My; ++j) {
+    for (int i = 0; i < Mx; ++i) values.push_back(value(j, i));
+  }
+  return values;
 }
 
 Mask read_mask(const MaskOptions& options) {

@@ -8,8 +8,7 @@
 //   -i file.nc [-variable NAME]                 (y, x) or (time, y, x), of which the last record
 //
 // Default: `mask`, or else the cell types from `thk` and `topg`: 0 ice-free land, 2 grounded, 3
-// floating, 4 ocean. Neighbours: kernels/cases/masks.hpp (formulas), netpbm.hpp, netcdf.hpp,
-// mask_fields.hpp (domain and seeds).
+// floating, 4 ocean. See also kernels/cases/masks.hpp (formulas), mask_fields.hpp.
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
@@ -41,6 +40,7 @@ struct Mask {
   std::vector<double> x = {}, y = {}; ///< cell coordinates of a file, m; may be empty
 
   Grid grid() const { return {Mx, My, x, y}; }
+  std::vector<int> values() const; ///< of all cells in raster order
 };
 
 /// Collective; every process holds all values of a file. Throws Error on all ranks.

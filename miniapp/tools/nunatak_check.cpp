@@ -6,10 +6,10 @@
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
-#include "miniapp/base/units.hpp"
 #include "miniapp/tools/check/differences.hpp"
 #include "miniapp/tools/tool.hpp"
 
