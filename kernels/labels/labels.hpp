@@ -50,20 +50,31 @@ struct MaskLabels : Components {
 class Labels {
 public:
   /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps work
-  /// space between calls.
-  explicit Labels(Ranks& ranks) : m_ranks(ranks), m_boundaries(ranks) {}
+  /// space between calls. batch = false: messages and a gather for each mask.
+  explicit Labels(Ranks& ranks, bool batch = true)
+      : m_ranks(ranks), m_boundaries(ranks), m_batch(batch) {}
 
   /// Labels all masks over the segments of each local rank, with their current codes.
   /// `maxima[local]` (equal sizes) is replaced by maxima over all ranks.
   const std::vector<MaskLabels>& update(const std::vector<Segments>& segments,
                                         const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
+    m_labels.resize(masks.size());
+    std::vector<std::vector<std::int64_t>> nothing(maxima.size());
+    if (m_batch) label(segments, masks, m_labels.data(), maxima);
+    for (std::size_t m = 0; m < masks.size() && !m_batch; ++m)
+      label(segments, {masks[m]}, &m_labels[m], m == 0 ? maxima : nothing);
+    return m_labels;
+  }
+
+private:
+  void label(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
+             MaskLabels* found, std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
     const BorderExchange<int>& border = m_boundaries.border(masks.size());
-    m_labels.resize(masks.size());
     std::vector<Components*> components;
     for (std::size_t m = 0; m < masks.size(); ++m) {
-      MaskLabels& labels = m_labels[m];
+      MaskLabels& labels = found[m];
       labels.component.resize(locals);
       labels.fragments.resize(locals);
       components.push_back(&labels);
@@ -75,10 +86,8 @@ public:
       }
     }
     m_boundaries.join(masks, components, maxima);
-    return m_labels;
   }
 
-private:
   /// Components of the border cells (BorderCells, grid/border_exchange.hpp), with stride `stride`.
   static void fill_border(const Patch& p, const Segments& s, const LargeList<int>& component,
                           std::size_t stride, int* out) {
@@ -98,6 +107,7 @@ private:
   Ranks& m_ranks;
   BoundaryLabels m_boundaries;
   PatchLabels m_patch;
+  bool m_batch;
   std::vector<MaskLabels> m_labels;
 };
 

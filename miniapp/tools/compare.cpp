@@ -3,6 +3,7 @@
 #include "miniapp/base/text_file.hpp"
 
 #include <algorithm>
+#include <iomanip>
 #include <map>
 #include <ostream>
 #include <sstream>
@@ -27,45 +28,27 @@ std::string digits(double value, int n) {
   return text.str();
 }
 
-/// "found - expected  +1  12  ####": up to eight values, rounded to one digit.
+/// "found - expected  +1  12  ####": the eight most frequent values, rounded to one digit.
 std::string histogram(const FieldDifference& d, const std::string& indent) {
-  constexpr std::size_t most = 8, longest_bar = 40;
-  std::map<double, std::size_t> count; // NaN, which has no order, is counted apart
-  std::size_t missing = 0, rows = 0, largest = 1;
+  std::map<std::string, std::size_t> count;
   for (const WrongCell& w : d.wrong) {
     const double difference = w.found - w.expected;
-    if (std::isnan(difference)) {
-      missing += 1;
-      continue;
-    }
     const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(difference))));
-    count[std::round(difference / unit) * unit] += 1;
+    const std::string value = digits(std::round(difference / unit) * unit, 1);
+    count[std::isfinite(difference) ? (difference > 0 ? "+" : "") + value : "missing"] += 1;
   }
-  std::vector<std::size_t> counts;
-  for (const auto& bin : count) counts.push_back(bin.second);
-  std::sort(counts.rbegin(), counts.rend());
-  const std::size_t least = counts.size() > most ? counts[most - 1] : 0;
-  if (!counts.empty()) largest = counts[0];
-  std::size_t others = 0;
+  std::vector<std::pair<std::size_t, std::string>> rows;
+  for (const auto& [value, n] : count) rows.emplace_back(n, value);
+  std::sort(rows.rbegin(), rows.rend());
+  std::size_t others = 0, largest = rows[0].first;
+  for (; rows.size() > 8; rows.pop_back()) others += rows.back().first;
+  if (others > 0) rows.emplace_back(others, "others");
   std::ostringstream out;
-  std::string title = "found - expected  ";
-  const auto row = [&](const std::string& value, std::size_t n) {
-    const std::string gap(value.size() < 8 ? 8 - value.size() : 0, ' '), cells = std::to_string(n);
-    out << indent << title << gap << value
-        << std::string(cells.size() < 8 ? 8 - cells.size() : 0, ' ') << cells << "  "
-        << std::string(std::min(longest_bar, 1 + longest_bar * n / largest), '#') << "\n";
-    title.assign(title.size(), ' ');
-  };
-  for (const auto& [value, n] : count) {
-    if (n < least || rows >= most) {
-      others += n;
-      continue;
-    }
-    row((value > 0 ? "+" : "") + digits(value, 1), n);
-    rows += 1;
+  for (const auto& [n, value] : rows) {
+    out << indent << (&value == &rows[0].second ? "found - expected" : std::string(16, ' '))
+        << std::setw(10) << value << std::setw(9) << n << "  "
+        << std::string(std::min<std::size_t>(40, (40 * n + largest - 1) / largest), '#') << "\n";
   }
-  if (others > 0) row("others", others);
-  if (missing > 0) row("missing", missing);
   return out.str();
 }
 
@@ -125,28 +108,24 @@ GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs) {
   return result;
 }
 
-std::pair<std::string, std::string> tell_apart(double a, double b) {
+std::string located(const WrongCell& w, const Grid& grid) {
+  const auto j = w.cell / grid.Mx, i = w.cell % grid.Mx;
+  std::string text = "row " + std::to_string(j) + ", column " + std::to_string(i);
+  if (!grid.x.empty() && !grid.y.empty()) {
+    text += " (x = " + digits(1e-3 * grid.x[static_cast<std::size_t>(i)], 8) +
+            " km, y = " + digits(1e-3 * grid.y[static_cast<std::size_t>(j)], 8) + " km)";
+  }
   int n = 4;
-  while (n < 17 && digits(a, n) == digits(b, n)) n += 1;
-  return {digits(a, n), digits(b, n)};
+  while (n < 17 && digits(w.expected, n) == digits(w.found, n)) n += 1;
+  return text + ": expected " + digits(w.expected, n) + ", found " + digits(w.found, n);
 }
 
 std::string details(const FieldDifference& d, const Grid& grid, const std::string& indent) {
-  std::ostringstream out;
-  out << indent << d.name << ": " << d.wrong.size() << " of " << d.compared << " cells differ\n";
-  for (std::size_t n = 0; n < std::min<std::size_t>(3, d.wrong.size()); ++n) {
-    const WrongCell& w = d.wrong[n];
-    const auto j = w.cell / grid.Mx, i = w.cell % grid.Mx;
-    out << indent << "  row " << j << ", column " << i;
-    if (!grid.x.empty() && !grid.y.empty()) {
-      out << " (x = " << digits(1e-3 * grid.x[static_cast<std::size_t>(i)], 8)
-          << " km, y = " << digits(1e-3 * grid.y[static_cast<std::size_t>(j)], 8) << " km)";
-    }
-    const auto [expected, found] = tell_apart(w.expected, w.found);
-    out << ": expected " << expected << ", found " << found << "\n";
-  }
-  out << histogram(d, indent + "  ");
-  return out.str();
+  std::string text = indent + d.name + ": " + std::to_string(d.wrong.size()) + " of " +
+                     std::to_string(d.compared) + " cells differ\n";
+  for (std::size_t n = 0; n < std::min<std::size_t>(3, d.wrong.size()); ++n)
+    text += indent + "  " + located(d.wrong[n], grid) + "\n";
+  return text + histogram(d, indent + "  ");
 }
 
 void print_differences(std::ostream& out, const std::vector<FieldDifference>& fields,

@@ -7,20 +7,20 @@
 //     row 0, column 7 (x = 7 km, y = 0 km): expected 8, found 9
 //     row 0, column 8 (x = 8 km, y = 0 km): expected 9, found 10
 //     row 4, column 1 (x = 1 km, y = 4 km): expected 71, found 73
-//     found - expected   +1  2  ########################################
-//                        +2  1  ####################
+//     found - expected        +1        2  ########################################
+//                             +2        1  ####################
 //
 // Neighbours: tool.cpp (answers of solvers), corpus.cpp (files of answers), check/ (fields of
 // PICO).
 #pragma once
 
+#include "kernels/grid/ranks.hpp"
 #include "miniapp/tools/records.hpp"
 
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace nunatak::tools {
@@ -68,13 +68,41 @@ FieldDifference compare(const std::string& name, const Values& expected, const V
   return result;
 }
 
+/// value(r, j, i) of every cell of the grid on all ranks; r: local rank that owns it. Collective.
+template <class T = double, class F> std::vector<T> gathered(Ranks& ranks, const F& value) {
+  std::vector<std::vector<std::int64_t>> mine;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    mine.emplace_back();
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        mine.back().push_back(Kokkos::bit_cast<std::int64_t>(
+            static_cast<double>(value(static_cast<std::size_t>(r), j, i))));
+      }
+    }
+  }
+  const std::vector<std::int64_t> all = ranks.gather_all(mine);
+  const Decomposition& d = ranks.decomposition();
+  std::vector<T> values(all.size());
+  auto next = all.begin();
+  for (int rank = 0; rank < d.size(); ++rank) {
+    const Patch p = d.patch(rank);
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i)
+        values[static_cast<std::size_t>(p.cell(j, i))] =
+            static_cast<T>(Kokkos::bit_cast<double>(*next++));
+    }
+  }
+  return values;
+}
+
 /// `ours` renumbered like `theirs`: pairs with most common cells match first; others get a new
 /// number; 0 stays 0. The partitions are equal if the result equals `theirs`.
 GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs);
 
-/// Both numbers with the same count of digits, the fewest from 4 on that tell them apart; "none"
-/// for NaN.
-std::pair<std::string, std::string> tell_apart(double a, double b);
+/// "row 0, column 7 (x = 7 km, y = 0 km): expected 8, found 9", with as many digits, at least 4, as
+/// tell both numbers apart; "none" for NaN.
+std::string located(const WrongCell& cell, const Grid& grid);
 
 /// The lines below the table for one field that differs, each after `indent`.
 std::string details(const FieldDifference& difference, const Grid& grid,

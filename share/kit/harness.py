@@ -40,6 +40,8 @@ def by_scipy(mask):
 def by_skfmm(mask):
     """Straight distances, |grad d| = 1: equal to steps on paths of one cell (-cases row,column,serpentine,spiral,int16_distance)."""
     import skfmm
+    if not (mask == 1).any():
+        return mask
     d = skfmm.distance(np.ma.MaskedArray(np.where(mask == 1, 0.0, 1.0), mask=mask < 0), order=1)
     return np.where(mask < 0, -1, np.ma.filled(d + 1, 0))
 

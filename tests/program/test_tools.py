@@ -119,8 +119,8 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     run = tool(name, *grid, "-expect", "good.nc", "-compare", "-report", "r.json", ranks=ranks)
     assert run.status == 1, run.text
     assert "error:" not in run.text and run.err.startswith(f"nunatak-{name}: "), run.text
-    assert f"differ first at j = 12, i = 4 in {variable}: found {true}, expected 777" in run.err, run.text
-    assert "j = 12" in json.loads((tmp_path / "r.json").read_text())["difference"]
+    assert f"differ in {variable}, first in row 12, column 4: expected 777, found {true}" in run.err, run.text
+    assert "row 12" in json.loads((tmp_path / "r.json").read_text())["difference"]
 
 
 @pytest.mark.parametrize("name, arguments, message", [
