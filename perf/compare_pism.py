@@ -4,10 +4,11 @@
     perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json compare.json
 
 Five steps of 0.02 years of the hybrid model with PICO and temperature, part by part. DIR holds pism, which runs by
-three methods: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of --picard-rtol at which
+four methods: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of --picard-rtol at which
 its first velocity is within 1e-4 of its own tight solution, as nunatak's must be; `fem equal`, finite elements until
-|residual| <= 1e-6 |load|, nunatak's own criterion. The two `equal` methods have looser linear solves than PISM's default, which
-makes them faster. --methods leaves some out.
+|residual| <= 1e-6 |load|, nunatak's own criterion; `fem ilu1`, the same with ILU(1) in place of ILU(0). The `equal` methods have
+looser linear solves than PISM's default, which makes them faster. --methods leaves some out. nunatak runs twice: with its
+options (and those of --ours), and with a new geometry of PICO in each update, as PISM computes it.
 
 The Antarctic case is one problem for both programs: thickness, bed, till strength, ocean and basins from the given data; air at
 248 K, 300 kg m-2 year-1 of snow, 0.05 W m-2 from below; and the ice temperature with which PISM fills the ice when it
@@ -192,9 +193,10 @@ def nunatak_command(nunatak, case, steps, output, options):
 
 # --- the comparison --------------------------------------------------------------------------------------------------------
 
-METHODS = {"default": "default", "fd": "fd equal", "fem": "fem equal"}
+METHODS = {"default": "default", "fd": "fd equal", "fem": "fem equal", "ilu1": "fem ilu1"}
+OWN = {"nunatak": [], "new geometry": ["-pico_skip_unchanged", "no"]}  # nunatak's runs and their options
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
-STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps
+STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps; PICO's geometry changes in some
 
 
 def fail(message):
@@ -215,6 +217,7 @@ def read_arguments():
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS), help="methods to run PISM (default: all)")
     parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
                         help="tolerances to choose from, largest first (default %(default)s)")
+    parser.add_argument("--ours", default="", metavar="OPTIONS", help="more options of nunatak, as one word")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="repetitions (default 3)")
     parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
@@ -265,7 +268,7 @@ class Antarctica:
         return result
 
     def nunatak(self, ranks, steps, options):
-        command = nunatak_command(self.a.nunatak, self.own_case, steps, "end.nc", options)
+        command = nunatak_command(self.a.nunatak, self.own_case, steps, "end.nc", shlex.split(self.a.ours) + options)
         _, wall, cpu = run(self.a.mpiexec, ranks, command, self.folder)
         with open(os.path.join(self.folder, "report.json"), encoding="utf-8") as file:
             report = json.load(file)
@@ -293,7 +296,7 @@ class Antarctica:
         return self.velocity()
 
     def convergence(self):
-        """The three methods to run PISM, and how far each first velocity is from the tight one of the same method (2-norms)."""
+        """The methods to run PISM, and how far each first velocity is from the tight one of the same method (2-norms)."""
 
         def distance(a, b):
             return float(np.linalg.norm(a - b) / np.linalg.norm(b))
@@ -305,15 +308,17 @@ class Antarctica:
         error = {"nunatak": distance(own, tight["nunatak"])}
 
         fem = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
-        options = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)]}
+        ilu1 = ["-pc_factor_levels", "1", "-sub_pc_factor_levels", "1"]  # on one rank, on several
+        options = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)],
+                   "fem ilu1": fem + [repr(1e-6 * load)] + ilu1}
         methods = {METHODS[name]: options[METHODS[name]] for name in METHODS if name in self.a.methods}
-        if "fem equal" in methods:
+        for name in {"fem equal", "fem ilu1"} & set(methods):
             try:
-                limit = self.first_velocity(fem + [repr(1e-10 * load)])
-                tight["fem equal"], error["fem equal"] = limit, distance(self.first_velocity(methods["fem equal"]), limit)
+                limit = self.first_velocity(methods[name] + ["-snes_atol", repr(1e-10 * load)])
+                tight[name], error[name] = limit, distance(self.first_velocity(methods[name]), limit)
             except RunFailed as problem:
-                say(f"'fem equal' left out: PISM's finite elements fail here\n{problem}")
-                del methods["fem equal"]
+                say(f"'{name}' left out: PISM's finite elements fail here\n{problem}")
+                del methods[name]
         if "default" in methods or "fd equal" in methods:
             tight["fd equal"] = self.first_velocity(["-subgl", "-ssafd_picard_rtol", "1e-10", "-ssafd_ksp_rtol", "1e-4"])
         if "default" in methods:
@@ -343,11 +348,11 @@ def run_antarctica(a, folder):
     case = Antarctica(a, folder)
     converged = case.convergence()
     pism = converged["options"]
-    runs = {(who, n): [] for who in [*pism, "nunatak"] for n in a.ranks}
+    runs = {(who, n): [] for who in [*pism, *OWN] for n in a.ranks}
     for turn in range(a.repeat):
         for n in a.ranks:
-            for who in [*pism, "nunatak"]:
-                run = case.nunatak(n, STEPS, []) if who == "nunatak" else case.pism(n, STEPS, pism[who])
+            for who in [*pism, *OWN]:
+                run = case.nunatak(n, STEPS, OWN[who]) if who in OWN else case.pism(n, STEPS, pism[who])
                 run["load"] = os.getloadavg()[0]
                 runs[who, n].append(run)
                 say(f"turn {turn + 1}, {n} rank(s), {who}: SSA {run['parts']['SSA']:.3f} s, whole run {run['wall_s']:.1f} s "
@@ -360,10 +365,10 @@ def run_antarctica(a, folder):
         "total melt agrees to 5 %": all(abs(first[w]["melt_Gt_a"] / first["nunatak"]["melt_Gt_a"] - 1) < 0.05 for w in pism),
     }
     result = {"grid": case.shape, "dx": case.dx, "updates": STEPS, "convergence": converged, "checks": checks, "ranks": {},
-              "versions": first["nunatak"]["versions"]}
+              "ours": a.ours, "versions": first["nunatak"]["versions"]}
     for n in a.ranks:
         table = {}
-        for who in [*pism, "nunatak"]:
+        for who in [*pism, *OWN]:
             kept = runs[who, n]
             table[who] = {"parts": {p: spread([r["parts"][p] for r in kept]) for p in kept[0]["parts"]},
                           "wall_s": spread([r["wall_s"] for r in kept]), "cpu_s": spread([r["cpu_s"] for r in kept]),
@@ -380,12 +385,12 @@ def print_antarctica(result):
         say(f"{'ok    ' if passed else 'FAILED'} {check}")
     for n, table in result["ranks"].items():
         say(f"\n{result['grid'][0]} x {result['grid'][1]} x {LEVELS}, {n} rank(s), seconds per update, median (min to max)")
-        say(f"{'':20s}" + "".join(f"{who:>26s}" for who in table) + "   ratios to nunatak")
+        say(f"{'':20s}" + "".join(f"{who:>26s}" for who in table) + "   ratios to nunatak, to new geometry")
 
         def line(name, pick, table=table):
             cells = [pick(table[who]) for who in table]
             text = "".join(f"{c['median']:10.4f} ({c['min']:.3f}-{c['max']:.3f})".rjust(26) for c in cells)
-            ratios = [f"{c['median'] / cells[-1]['median']:.1f}" if good else "-" for c in cells[:-1]]
+            ratios = [f"{c['median'] / own['median']:.1f}" if good else "-" for c in cells[:-2] for own in cells[-2:]]
             say(f"{name:20s}{text}" + "".join(f"{r:>8s}" for r in ratios))
 
         for part in table["nunatak"]["parts"]:

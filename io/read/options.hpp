@@ -32,6 +32,7 @@ struct ReadOptions {
   std::size_t call_bytes = 512 << 20; ///< each, parallel: at most this much per call (and rank)
   std::size_t slab_bytes = 16 << 20;  ///< serial, direct: a rank reads this at a time; max. 1 GiB
   int ranks_per_node = 0;             ///< virtual nodes (topology.hpp); 0: the machine's
+  bool zero_may_be_missing = true;    ///< false: 0 is a number even if it is the fill value
   /// MPI-IO hints (parallel), including data sieving (romio_ds_read).
   std::map<std::string, std::string> hints;
 };

@@ -47,24 +47,12 @@ struct MaskLabels : Components {
   }
 };
 
-/// Finds the fragments of one mask within one patch, like PatchLabels::update().
-using LabelPatch = std::function<void(const Patch&, const Segments&, const LabelMask&,
-                                      LargeList<int>& component, LargeList<Component>& fragments)>;
-
 class Labels {
 public:
   /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps work
-  /// space between calls. `label_patch`: replaces PatchLabels in studies of other methods.
-  /// batch = false: messages and a gather for each mask.
-  explicit Labels(Ranks& ranks, LabelPatch label_patch = {}, bool batch = true)
-      : m_ranks(ranks), m_boundaries(ranks), m_label_patch(std::move(label_patch)), m_batch(batch) {
-    if (m_label_patch) return;
-    m_label_patch = [patch = PatchLabels()](const Patch& p, const Segments& s,
-                                            const LabelMask& mask, auto& component,
-                                            auto& fragments) mutable {
-      patch.update(p, s, mask, component, fragments);
-    };
-  }
+  /// space between calls. batch = false: messages and a gather for each mask.
+  explicit Labels(Ranks& ranks, bool batch = true)
+      : m_ranks(ranks), m_boundaries(ranks), m_batch(batch) {}
 
   /// Labels all masks over the segments of each local rank, with their current codes.
   /// `maxima[local]` (equal sizes) is replaced by maxima over all ranks.
@@ -92,7 +80,7 @@ private:
       components.push_back(&labels);
       for (std::size_t r = 0; r < locals; ++r) {
         const Patch p = m_ranks.patch(r);
-        m_label_patch(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
+        m_patch.update(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
         m_ranks.work(r, segments[r].size());
         fill_border(p, segments[r], labels.component[r], masks.size(), border.data(r) + m);
       }
@@ -118,7 +106,7 @@ private:
 
   Ranks& m_ranks;
   BoundaryLabels m_boundaries;
-  LabelPatch m_label_patch;
+  PatchLabels m_patch;
   bool m_batch;
   std::vector<MaskLabels> m_labels;
 };

@@ -62,9 +62,7 @@ inline void write_boxes(LocalShelves& local, const List<int>& boxes, const PicoF
 
 class ShelfGeometry {
 public:
-  /// `label_patch`: see Labels; only with segments.
-  ShelfGeometry(Ranks& ranks, double dx, double dy, const PicoOptions& options,
-                LabelPatch label_patch = {})
+  ShelfGeometry(Ranks& ranks, double dx, double dy, const PicoOptions& options)
       : m_ranks(ranks),
         m_by_tiles(options.solver == "device" || (options.by_loops && options.solver == "auto")),
         m_distances(ranks, m_by_tiles ? "device" : options.solver, {dx, dy}), m_cell_area(dx * dy),
@@ -77,8 +75,7 @@ public:
     if (options.by_loops) {
       m_finder = std::make_unique<LoopFinder>(ranks, m_codes);
     } else {
-      m_finder =
-          std::make_unique<SegmentFinder>(ranks, m_codes, std::move(label_patch), options.batch);
+      m_finder = std::make_unique<SegmentFinder>(ranks, m_codes, options.batch);
     }
     m_last.resize(locals);
     m_largest.resize(locals);

@@ -243,6 +243,7 @@ private:
       S += static_cast<double>(n) * m_basin_S[b];
       cells += n;
     }
+    if (cells == 0 && table.dry) w.T0 = w.S0 = 0.0;
     if (cells == 0) return;
     w.T0 = T / static_cast<double>(cells);
     w.S0 = S / static_cast<double>(cells);

@@ -25,10 +25,10 @@ struct ShelfWater {
   std::vector<NextBox> from;               ///< relation of box k to box k - 1
   double q = 0.0;                          ///< mean overturning of box 1, m3 s-1
 
-  /// True without box water: box 0, a box after an empty one, and all boxes without overturning.
+  /// True without box water: box 0, a box after an empty one, and, without overturning, all others.
   bool fallback(int k) const {
     if (k == 0) return true;
-    return k >= 2 && (cells[k - 1] == 0 || cells[1] == 0);
+    return k >= 2 && (cells[k - 1] == 0 || cells[1] == 0 || S0 == 0.0);
   }
 };
 

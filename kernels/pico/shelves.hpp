@@ -51,6 +51,7 @@ struct ShelfTable {
   int basins = 0;                        ///< basins are numbered 1..basins
   std::vector<std::int64_t> cells;       ///< shelf cells
   std::vector<std::int64_t> front_cells; ///< those with ice-free ocean among their 4 neighbours
+  bool dry = false; ///< no water, 0 K and 0 g kg-1, enters shelves without a front, as in PISM 2.3
 
   void reset(int n_shelves, int n_basins) {
     shelves = n_shelves;

@@ -183,6 +183,8 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
   say("ice_surface_temp", number(options.ice_surface_temp) + " K at sea level, " +
                               number(options.ice_surface_lapse_rate) + " K less per km");
   say("bheatflx", number(options.bheatflx) + " W m-2");
+  say("temp", std::string(input.gives("enthalpy") ? "its enthalpy is not read; " : "") +
+                  "the temperature in balance with the climate and the heat from below");
   say("tauc", "from the till model (-till_*)");
   say("hardav", options.rheology == "isothermal"
                     ? "softness " + number(options.hybrid.stress.softness) + " Pa-3 s-1"

@@ -11,6 +11,7 @@
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
 #include "miniapp/tools/check/differences.hpp"
+#include "miniapp/tools/check/pism_geometry.hpp"
 #include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
@@ -40,8 +41,7 @@ struct CheckOptions {
                      "largest relative difference of temperature, salinity, overturning, melt", 0,
                      1));
     table.add(flag("pism_2.3", pism_2_3,
-                   "reproduction of two defects of PISM 2.3: labels that split, distances that "
-                   "saturate"));
+                   "what PISM 2.3 computes on as many ranks, with its defects (docs/pism.md)"));
     table.section("Parameters, if the file does not have them or to replace its values");
     add_pico_options(table, pico);
     table.section("Ranks and output");
@@ -77,22 +77,35 @@ struct CheckOptions {
   }
 };
 
+bool is_water(const std::string& field) {
+  return field.find("mask") == field.npos && field.find("distance") == field.npos;
+}
+bool is_mixed(const std::string& field) {
+  return is_water(field) && field.find("box0") == field.npos;
+}
+
 struct Parameter {
   const char *option, *pism; ///< names; PISM's begins with ocean.pico.
   double factor;             ///< from PISM's unit to that of the option
+  bool (*changes)(const std::string& field);
 };
-constexpr Parameter parameters[] = {
-    {"pico_gamma_T", "heat_exchange_coefficent", 1.0},
-    {"pico_overturning", "overturning_coefficent", 1.0},
-    {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0},
-    {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6}, // km2
-    {"pico_boxes", "number_of_boxes", 1.0},
-    {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0},
+const Parameter parameters[] = {
+    {"pico_gamma_T", "heat_exchange_coefficent", 1.0, is_mixed},
+    {"pico_overturning", "overturning_coefficent", 1.0, is_mixed},
+    {"pico_continental_shelf_depth", "continental_shelf_depth", 1.0,
+     [](const std::string& field) { return field == "pico_contshelf_mask" || is_water(field); }},
+    {"pico_continental_ice_area", "maximum_ice_rise_area", 1e6, // km2
+     [](const std::string& field) { return field != "mask"; }},
+    {"pico_boxes", "number_of_boxes", 1.0,
+     [](const std::string& field) { return field == "pico_box_mask" || is_mixed(field); }},
+    {"pico_exclude_ice_rises", "exclude_ice_rises", 1.0,
+     [](const std::string& field) { return field != "mask"; }},
 };
 
 /// Sets the parameters that are not given as options to those of the file. Returns a line about
-/// each: value and origin.
-std::vector<std::string> take_parameters(OptionTable& table, const PicoFile& file) {
+/// each: value and origin. `assumed`: those in neither.
+std::vector<std::string> take_parameters(OptionTable& table, const PicoFile& file,
+                                         std::vector<const Parameter*>& assumed) {
   const std::set<std::string> given = table.names_set();
   std::vector<std::string> lines;
   for (const Parameter& p : parameters) {
@@ -101,6 +114,7 @@ std::vector<std::string> take_parameters(OptionTable& table, const PicoFile& fil
       const auto [value, where] = file.parameter(p.pism, p.factor);
       origin = value.empty() ? "default" : where;
       if (!value.empty()) table.set(p.option, &value);
+      if (value.empty()) assumed.push_back(&p);
     }
     lines.push_back(std::string(p.option) + " = " + table.value_text(p.option) + " (" + origin +
                     ")");
@@ -114,17 +128,18 @@ struct Comparison {
   std::vector<std::string> left_out, without_ocean;
   int shelves = 0;
 
-  bool all_equal() const {
-    return std::all_of(fields.begin(), fields.end(),
-                       [](const FieldDifference& d) { return d.wrong.empty(); });
+  std::int64_t different() const { // fields
+    return std::count_if(fields.begin(), fields.end(),
+                         [](const FieldDifference& d) { return !d.wrong.empty(); });
   }
+  bool all_equal() const { return different() == 0; }
 };
 
 Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ranks,
-                   const std::vector<PicoInput>& input, PismDefects defects) {
+                   const std::vector<PicoInput>& input, unsigned behaviours) {
   Comparison all;
   const PicoAnswer answer =
-      compute_pico(ranks, file, options.pico, input, file.ocean_source(), defects);
+      compute_pico(ranks, file, options.pico, input, file.ocean_source(), behaviours);
   all.shelves = answer.shelves;
   if (file.has("mask") && options.wants("mask"))
     all.fields.push_back(compare_types(ranks, file, input));
@@ -144,8 +159,46 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
   return all;
 }
 
+/// What else is to be said: parameters that are assumed, basins that are rounded, PISM's behaviours
+/// that explain the differences. `with(behaviours)`: another comparison.
+template <class With>
+std::vector<std::string>
+remarks(const Comparison& all, const std::vector<const Parameter*>& assumed,
+        const OptionTable& table, std::int64_t rounded, bool pism_2_3, const With& with) {
+  std::vector<std::string> lines;
+  if (rounded > 0)
+    lines.push_back("basins: " + std::to_string(rounded) +
+                    " cells have no whole number and are rounded, as in PISM");
+  for (const Parameter* p : assumed) {
+    const auto changed = std::count_if(all.fields.begin(), all.fields.end(), [&](const auto& d) {
+      return !d.wrong.empty() && p->changes(d.name);
+    });
+    if (changed > 0)
+      lines.push_back(std::string(p->option) +
+                      " is not in the file: " + table.value_text(p->option) + " assumed; " +
+                      std::to_string(changed) + " fields that depend on it differ");
+  }
+  if (all.all_equal() || pism_2_3) return lines;
+  unsigned needed = all_of_pism;
+  const std::int64_t left = with(needed).different();
+  if (left >= all.different()) return lines;
+  std::string words;
+  for (const auto& [behaviour, text] : pism_behaviours) {
+    if (with(needed & ~behaviour).different() > left)
+      words += (words.empty() ? "" : ", ") + std::string(text);
+    else
+      needed &= ~behaviour;
+  }
+  lines.push_back("PISM 2.3's " + words +
+                  (left == 0 ? " explain all of it; with -pism_2.3 all fields are equal"
+                             : " explain a part; with -pism_2.3 fewer fields differ (" +
+                                   std::to_string(left) +
+                                   "); labels depend on the ranks of PISM's run (-virtual_ranks)"));
+  return lines;
+}
+
 void print(const PicoFile& file, const std::vector<std::string>& lines, const Comparison& all,
-           const std::string& remark) {
+           const std::vector<std::string>& remarks) {
   const auto list = [](const std::string& title, const std::vector<std::string>& names) {
     for (std::size_t n = 0; n < names.size(); ++n) std::cout << (n == 0 ? title : ", ") << names[n];
     if (!names.empty()) std::cout << "\n";
@@ -161,22 +214,19 @@ void print(const PicoFile& file, const std::vector<std::string>& lines, const Co
   list("not compared, not in the file: ", all.left_out);
   list("not compared, the file has no theta_ocean and salinity_ocean, nor pico_..._box0: ",
        all.without_ocean);
-  if (all.all_equal()) {
+  if (all.all_equal())
     std::cout << "all equal (fields: " << all.fields.size() << ")\n";
-  } else {
-    std::cout << "different: "
-              << std::count_if(all.fields.begin(), all.fields.end(),
-                               [](const auto& d) { return !d.wrong.empty(); })
-              << " of " << all.fields.size() << " fields\n";
-  }
-  if (!remark.empty()) std::cout << remark << "\n";
+  else
+    std::cout << "different: " << all.different() << " of " << all.fields.size() << " fields\n";
+  for (const std::string& line : remarks) std::cout << line << "\n";
   std::cout << std::flush;
 }
 
 bool run(const CheckOptions& options, OptionTable& table) {
   options.check();
   const PicoFile file(options.input, options.forcing);
-  const std::vector<std::string> lines = take_parameters(table, file);
+  std::vector<const Parameter*> assumed;
+  const std::vector<std::string> lines = take_parameters(table, file, assumed);
   const int Mx = static_cast<int>(file.x.size()), My = static_cast<int>(file.y.size());
   std::unique_ptr<Ranks> ranks;
   if (options.virtual_ranks.empty()) {
@@ -184,31 +234,22 @@ bool run(const CheckOptions& options, OptionTable& table) {
   } else {
     ranks = std::make_unique<VirtualRanks>(decomposition_of(options.virtual_ranks, Mx, My));
   }
-  const std::vector<PicoInput> input = file.input(*ranks);
-  const auto with = [&](PismDefects defects) {
-    return compare(options, file, *ranks, input, defects);
+  std::int64_t rounded = 0;
+  const std::vector<PicoInput> input = file.input(*ranks, rounded);
+  const auto with = [&](unsigned behaviours) {
+    return compare(options, file, *ranks, input, behaviours);
   };
-  const Comparison all = with({options.pism_2_3, options.pism_2_3});
-
-  // which defects of PISM 2.3 explain all differences
-  std::string remark;
-  const auto explain = [&](PismDefects defects, const std::string& what) {
-    if (remark.empty() && with(defects).all_equal())
-      remark = "PISM 2.3's " + what + " explain all of it; with -pism_2.3 all fields are equal";
-  };
-  if (!all.all_equal() && !options.pism_2_3) {
-    explain({false, true}, "distances that saturate");
-    explain({true, false}, "labels that split");
-    explain({true, true}, "labels that split and distances that saturate");
-  }
+  const Comparison all = with(options.pism_2_3 ? unsigned{all_of_pism} : 0);
+  const std::vector<std::string> said =
+      remarks(all, assumed, table, rounded, options.pism_2_3, with);
 
   std::vector<Record> records;
   for (const FieldDifference& d : all.fields) records.push_back(d.record(file.grid()));
-  if (World().rank() == 0) print(file, lines, all, remark);
+  if (World().rank() == 0) print(file, lines, all, said);
   write_json(options.json, {{"file", file.path()},
                             {"version", NUNATAK_VERSION},
                             {"equal", all.all_equal()},
-                            {"remark", remark},
+                            {"remarks", said},
                             {"parameters", lines},
                             {"fields", records},
                             {"not_in_the_file", all.left_out},

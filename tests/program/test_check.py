@@ -1,5 +1,7 @@
-"""nunatak-check as a user meets it: the references of PISM are equal, a changed cell is named, the two defects of PISM 2.3 are recognised."""
+"""nunatak-check as a user meets it: the references of PISM are equal, a changed cell is named, files of PISM 2.3.2 (pism/) are read as it
+writes them, and what it computes otherwise is recognised."""
 import json
+import pathlib
 import shutil
 
 import netCDF4
@@ -12,6 +14,7 @@ EXACT = ("mask", "pico_ice_rise_mask", "pico_ocean_mask", "pico_lake_mask", "pic
          "pico_distance_gl", "pico_distance_cf", "pico_box_mask")
 WATER = ("pico_temperature_box0", "pico_salinity_box0", "pico_temperature", "pico_salinity", "pico_overturning",
          "pico_basal_melt_rate", "shelfbmassflux", "shelfbtemp")
+GENUINE = pathlib.Path(__file__).parent / "pism"
 SMALL = ("1000001", "1011101", "1110111")  # one component, which PISM 2.3 splits in two
 
 
@@ -154,17 +157,54 @@ def test_labels_that_split(tmp_path):
     mask[2:5, 2:9] = [[3 if c == "1" else 4 for c in row] for row in SMALL]
     mask[0, 0] = 2
     whole, split = np.where(mask == 3, 1, 0), np.where(mask == 3, 2, 0)
-    split[2:4, 2] = 1
+    split[2:4, 2] = split[4, 2:5] = 1
     whole, split = write(tmp_path / "whole.nc", mask, whole), write(tmp_path / "split.nc", mask, split)
     run = check(split, "-report", "r.json", folder=tmp_path)
-    assert run.status == 1 and "labels that split explain all of it" in run.out, run.text
-    assert changed(tmp_path / "r.json")["pico_shelf_mask"]["different"] == 2
+    assert run.status == 1 and "labels that lose equivalences explain all of it" in run.out, run.text
+    assert changed(tmp_path / "r.json")["pico_shelf_mask"]["different"] == 5
     for file, more, status in ((whole, (), 0), (split, ("-pism_2.3",), 0), (whole, ("-pism_2.3",), 1),
                                (whole, ("-pism_2.3", "-virtual_ranks", "11x7"), 0)):  # a rank for each cell loses nothing
         assert check(file, *more, folder=tmp_path).status == status, (file, more)
     for ranks in (2, 3):  # virtual ranks lose what processes lose
         virtual = check(split, "-pism_2.3", "-virtual_ranks", ranks, folder=tmp_path)
         assert check(split, "-pism_2.3", folder=tmp_path, ranks=ranks).out == virtual.out
+
+
+# docs/pism.md shows each of them alone, and how the files were made
+SHELVES = ("labels that lose equivalences, distances that saturate, lakes that become shelves, neighbours across the edge of the grid, "
+           "basin 0 as a main basin")
+
+
+@pytest.mark.parametrize("name, ranks, fields, different, behaviours", [
+    ("one_rank", 1, 13, 11, SHELVES + ", continental shelf below ice"), ("three_ranks", 3, 3, 2, SHELVES.partition(", ")[2]),
+    ("bay", 1, 13, 5, "ties between boxes that are rounded")])
+def test_genuine_files(tmp_path, name, ranks, fields, different, behaviours):
+    """PISM's fill values of 0 are values; what it computes otherwise is named, and reproduced on its number of ranks alone."""
+    path = GENUINE / f"pism_{name}.nc"
+    run = check(path, "-virtual_ranks", ranks, "-report", "r.json", folder=tmp_path)
+    assert run.status == 1 and f"different: {different} of {fields} fields" in run.out, run.text
+    remark = f"PISM 2.3's {behaviours} explain all of it; with -pism_2.3 all fields are equal"
+    assert remark in run.out and json.loads((tmp_path / "r.json").read_text())["remarks"] == [remark], run.text
+    for start in ({"ranks": ranks}, {}):
+        more = () if start else ("-virtual_ranks", ranks)
+        run = check(path, "-pism_2.3", *more, folder=tmp_path, **start)
+        assert run.status == 0 and f"all equal (fields: {fields})" in run.out, run.text
+    other = check(path, "-pism_2.3", "-virtual_ranks", 4 - ranks, folder=tmp_path)
+    assert other.status == (0 if name == "bay" else 1), other.text
+
+
+def test_basins_that_pism_regridded_are_rounded(tmp_path):
+    path = shutil.copy(GENUINE / "pism_bay.nc", tmp_path / "a.nc")
+    with netCDF4.Dataset(path, "a") as data:
+        data["basins"][:] += np.where(np.arange(13) % 2, 0.49, -0.5)
+    run = check(path, "-pism_2.3", folder=tmp_path)
+    assert run.status == 0 and "basins: 299 cells have no whole number and are rounded, as in PISM" in run.out, run.text
+
+
+def test_a_parameter_that_the_file_lacks_is_named(shared, tmp_path):
+    run = check(shared / "reference/pico_antarctica_50km.nc", *REFERENCE[2:], folder=tmp_path)
+    assert run.status == 1, run.text
+    assert "pico_gamma_T is not in the file: 2e-05 m s-1 assumed; 6 fields that depend on it differ" in run.out, run.text
 
 
 def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
@@ -188,12 +228,12 @@ def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
     (("f.nc", "-picture", "no/d.ppm"), "-picture"),
     (("f.nc", "-virtual_ranks", "99x99"), "99"),
     (("no_thk.nc",), "file 'no_thk.nc': expected a variable 'thk' (needed for all of PICO), found none"),
-    (("half.nc",), "file 'half.nc', variable 'basins': expected whole numbers in all cells, found 0.5"),
+    (("half.nc",), "file 'half.nc', variable 'basins': expected numbers in all cells, found nan"),
     (("wide.nc",), "variable 'topg': expected (y = 3, x = 7), alone or after time, found (time = 1, y = 3, wide = 8)")])
 def test_errors_have_status_2(tmp_path, arguments, message):
     mask = np.array([[3 if c == "1" else 4 for c in row] for row in SMALL])
     write(tmp_path / "f.nc", mask, d_gl=np.where(mask == 3, 0, -1))
-    write(tmp_path / "half.nc", mask, basins=mask / 6)
+    write(tmp_path / "half.nc", mask, basins=np.where(mask == 3, np.nan, 1.0))
     for name, variable in (("no_thk.nc", "thk"), ("wide.nc", "topg")):
         with netCDF4.Dataset(write(tmp_path / name, mask), "a") as data:
             data.renameVariable(variable, "old")

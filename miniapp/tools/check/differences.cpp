@@ -43,7 +43,7 @@ FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoFiel
     return field.scale * (answer[r].*field.water)(j, i);
   });
   const GridValues where = gathered(ranks, [&](std::size_t r, int j, int i) {
-    return answer[r].shelf_mask(j, i) > 0 || answer[r].lake_mask(j, i) > 0 ? 1.0 : 0.0;
+    return answer[r].ice_rise_mask(j, i) == 3 ? 1.0 : 0.0; // floating ice
   });
   return compare(field.name, expected, found, where, tolerance, field.small);
 }

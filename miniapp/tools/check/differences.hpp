@@ -12,14 +12,14 @@ struct PicoField {
   const char *name, *unit;         ///< unit "": a mask, compared exactly in every cell
   double scale, small;             ///< factor to `unit`; a negligible magnitude
   PicoMap<int> mask = nullptr;     ///< either this, or
-  PicoMap<double> water = nullptr; ///< this, compared in shelves and lakes only
+  PicoMap<double> water = nullptr; ///< this, compared in floating ice only
   bool is_water() const { return water != nullptr; }
 };
 /// All fields that a file may have, except `mask`.
 const std::vector<PicoField>& pico_fields();
 
-/// Compares masks exactly; shelves as partitions, independent of numbering; water in shelves and
-/// lakes, where |found - expected| <= tolerance (|found| + small). Collective.
+/// Compares masks exactly; shelves as partitions, independent of numbering; water in floating
+/// ice, where |found - expected| <= tolerance (|found| + small). Collective.
 FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoField& field,
                               const std::vector<PicoFields>& answer, double tolerance);
 /// Compares the file's cell types with those by flotation. Collective.

@@ -47,26 +47,21 @@ Array2<T> array_of(const std::string& name, const Patch& p, const GridValues& va
   return a;
 }
 
-/// Throws Error for missing values, or values that are not ints if `whole`.
-void require_numbers(const std::string& what, const GridValues& values, bool whole) {
-  for (const double v : values) {
-    if (std::isfinite(v) && (!whole || (v == std::rint(v) && std::fabs(v) < 1e9))) continue;
-    std::ostringstream found;
-    found << v;
-    throw Error(what + ": expected " + (whole ? "whole numbers" : "numbers") +
-                " in all cells, found " + found.str());
-  }
+io::ReadOptions options() {
+  io::ReadOptions options;
+  options.zero_may_be_missing = false;
+  return options;
 }
 
 } // namespace
 
 PicoFile::PicoFile(const std::string& path, const std::string& forcing)
-    : m_file(path, world_comm()) {
+    : m_file(path, world_comm(), options()) {
   x = coordinate(m_file, "x");
   y = coordinate(m_file, "y");
   dx = std::fabs(x.back() - x.front()) / static_cast<double>(x.size() - 1);
   dy = std::fabs(y.back() - y.front()) / static_cast<double>(y.size() - 1);
-  if (!forcing.empty()) m_forcing = std::make_unique<io::Reader>(forcing, world_comm());
+  if (!forcing.empty()) m_forcing = std::make_unique<io::Reader>(forcing, world_comm(), options());
 }
 
 const io::Reader& PicoFile::holder(const std::string& variable) const {
@@ -98,22 +93,30 @@ GridValues PicoFile::read(const std::string& variable, const std::string& unit,
   return values;
 }
 
-std::vector<PicoInput> PicoFile::input(Ranks& ranks) const {
+std::vector<PicoInput> PicoFile::input(Ranks& ranks, std::int64_t& rounded) const {
   const auto numbers = [&](const std::string& name, const std::string& unit, bool whole,
                            const std::string& needed_for) {
     GridValues values = read(name, unit, needed_for);
     const io::Packing packing = holder(name).packing(name);
-    if (whole)
-      std::transform(values.begin(), values.end(), values.begin(),
-                     [&](double v) { return packing.id(v); });
-    require_numbers(place(holder(name), name), values, whole);
+    for (double& v : values) {
+      v = packing.id(v);
+      if (std::fabs(v) < (whole ? 1e9 : HUGE_VAL) && (!whole || v == std::rint(v))) continue;
+      std::ostringstream found;
+      found << v;
+      throw Error(place(holder(name), name) + ": expected " +
+                  (whole ? "whole numbers" : "numbers") + " in all cells, found " + found.str());
+    }
     return values;
   };
   const bool ocean = ocean_source() == OceanSource::fields;
   const GridValues H = numbers("thk", "m", false, "all of PICO");
   const GridValues b = numbers("topg", "m", false, "pico_contshelf_mask");
-  const GridValues basins =
-      numbers("basins", "", true, "pico_shelf_mask, pico_box_mask and the water");
+  GridValues basins = numbers("basins", "", false, "pico_shelf_mask, pico_box_mask and the water");
+  rounded = 0;
+  for (double& v : basins) {
+    rounded += v != std::rint(v) ? 1 : 0;
+    v = std::floor(v + 0.5);
+  }
   GridValues mask;
   if (has("mask")) {
     mask = numbers("mask", "", true, "all of PICO");

@@ -8,6 +8,7 @@
 #include "kernels/pico/fields.hpp"
 #include "miniapp/tools/compare.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,13 +32,14 @@ public:
   const std::string& path() const { return m_file.path(); }
   bool has(const std::string& variable) const { return m_file.has(variable); }
 
-  /// Values in `unit` ("": unconverted), NaN where missing. Throws Error, with the purpose, if
-  /// `variable` is missing or on another grid.
+  /// Values in `unit` ("": unconverted), NaN where missing; 0 is a value even where _FillValue is
+  /// 0, as in PISM. Throws Error, with the purpose, if `variable` is missing or on another grid.
   GridValues read(const std::string& variable, const std::string& unit,
                   const std::string& needed_for) const;
 
   /// PICO's input: thk, topg, mask (or by flotation), basins with ghosts, ocean (or zeros).
-  std::vector<PicoInput> input(Ranks& ranks) const;
+  /// `rounded`: the number of cells whose basin is not whole and is rounded, as PISM does.
+  std::vector<PicoInput> input(Ranks& ranks, std::int64_t& rounded) const;
   OceanSource ocean_source() const;
 
   /// Value (numbers times `factor`) and origin of PISM's parameter ocean.pico.<pism>:
