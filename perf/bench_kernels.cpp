@@ -50,15 +50,17 @@ struct Subject {
   Sizes sizes;
 };
 
-/// Sizes for the byte counts, over all ranks. Reads on the host.
+/// Sizes for the byte counts, over all ranks. Counts on the host.
 Sizes sizes_of(const Patch& p, const Levels& levels, const State& state) {
   Kokkos::fence();
+  const auto mask = on_host(state.mask);
+  const auto thk = on_host(state.thk);
   std::int64_t icy_cells = 0, points = 0;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
-      if (!icy(state.mask(j, i))) continue;
+      if (!icy(mask(j, i))) continue;
       icy_cells += 1;
-      points += std::lower_bound(levels.z_host.begin() + 1, levels.z_host.end(), state.thk(j, i)) -
+      points += std::lower_bound(levels.z_host.begin() + 1, levels.z_host.end(), thk(j, i)) -
                 levels.z_host.begin();
     }
   }

@@ -2,13 +2,21 @@
 # The kernels on a GPU of NVIDIA, on a machine that has nothing but nvcc, CMake, a C++ compiler and make or Ninja (docs/explanation/performance.md):
 #   scripts/gpu.sh bundle [BUNDLE]    where packages can be downloaded: one archive of the sources of Kokkos, Catch2 and JSON
 #   scripts/gpu.sh compile [BUNDLE]   builds with it; needs no GPU (NUNATAK_CUDA_ARCH, default 9.0, says for which)
-#   scripts/gpu.sh [run] [BUNDLE]     builds for the GPU of this machine and runs: bits, the tests of the kernels, steps on the GPU and
-#                                     on all cores of the host, compute-sanitizer
-# BUNDLE: build/gpu-bundle.tar. Writes build/gpu/report.json and build/gpu/log.txt. The exit status is 0 if all of it went well.
+#   scripts/gpu.sh run [BUNDLE]       builds what is missing and runs bits, then steps on the GPU and on all cores of the host
+#   scripts/gpu.sh tests [BUNDLE]     the same for the tests of the kernels, some of them under compute-sanitizer
+#   scripts/gpu.sh [BUNDLE]           run and tests
+# BUNDLE: build/gpu-bundle.tar. Writes build/gpu/run.json, tests.json and logs. The exit status is 0 if all of it went well.
+# Where a command has a limit of time: repeat it, what was built stays. Arrays are in memory of the device (NUNATAK_DEVICE_MEMORY), but
+# for the tests, which read them on the host (a few MB of managed memory).
 set -euo pipefail
 export LC_ALL=C
-what=run
-case "${1:-}" in bundle | compile | run) what=$1; shift ;; -*) sed -n '2,7s/^# //p' "$0"; exit 1 ;; esac
+what=all
+case "${1:-}" in bundle | compile | run | tests) what=$1; shift ;; -*) sed -n '2,11s/^# //p' "$0"; exit 1 ;; esac
+if [ "$what" = all ]; then
+  "$0" run "$@" && status=0 || status=$?
+  "$0" tests "$@" || status=$?
+  exit $status
+fi
 bundle=${1:-}
 [ -z "$bundle" ] || bundle=$(cd "$(dirname "$bundle")" && pwd)/$(basename "$bundle")
 cd "$(dirname "$0")/.."
@@ -75,7 +83,7 @@ fi
 
 # --- the machine ---------------------------------------------------------------------------------------------------------
 gpu="" driver="" capability=${NUNATAK_CUDA_ARCH:-9.0}
-if [ "$what" = run ]; then
+if [ "$what" != compile ]; then
   found=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
     die "no GPU of NVIDIA here (nvidia-smi: ${found%%$'\n'*}). Without one: scripts/gpu.sh compile"
   IFS=, read -r gpu driver capability <<<"${found%%$'\n'*}"
@@ -94,9 +102,9 @@ cores=$(env -u OMP_NUM_THREADS nproc)
 
 # --- steps, each with a limit of seconds, a row of the report and its output in the log ------------------------------------------
 out=$tree/build/gpu
-log=$out/log.txt
-rm -rf "$out"
+log=$out/$what.txt
 mkdir -p "$out"
+: >"$log"
 rows=() tests=() times=() failed=0
 quoted() { local s=${1//\\/\\\\}; printf '"%s"' "${s//\"/\\\"}"; }
 row() { # row <name> <ok, failed, ...> <seconds>
@@ -134,45 +142,67 @@ report() {
     [ ${#times[@]} = 0 ] || { printf '%s,\n' "${times[@]}" | sed '$s/,$//'; }
     echo "  ]"
     echo "}"
-  } >"$out/report.json"
-  say "$out/report.json, $log"
+  } >"$out/$what.json"
+  say "$out/$what.json, $log"
 }
 bits="not run"
 trap report EXIT
 
 # --- build: Catch2 by the host's compiler, the rest by Kokkos' wrapper of nvcc -----------------------------------------------
-step "unpack" 600 tar -xf "$bundle" -C "$out"
+[ -e "$out/gpu-bundle/json/CMakeLists.txt" ] || step "unpack" 600 tar -xf "$bundle" -C "$out"
 catch2() {
   cmake -G "$generator" -S "$out/gpu-bundle/catch2" -B "$out/catch2" -DCMAKE_INSTALL_PREFIX="$out/installed" -DCMAKE_INSTALL_LIBDIR=lib \
     -DCMAKE_CXX_STANDARD=17 -DCATCH_INSTALL_DOCS=OFF -DCATCH_INSTALL_EXTRAS=OFF &&
     cmake --build "$out/catch2" -j "$cores" --target install
 }
-export -f catch2
-export generator out cores
-step "Catch2" 1800 bash -c catch2 || exit 1
-export NVCC_APPEND_FLAGS="-arch=sm_${capability/./}" NVCC_WRAPPER_DEFAULT_COMPILER=${CXX:-g++}
 configure() { # configure <folder> <flags>...: the kernels and the programs that need no more
   cmake -G "$generator" -S "$tree" -B "$@" -DCMAKE_BUILD_TYPE=Release -DNUNATAK_BUILD=kernels -DFETCHCONTENT_FULLY_DISCONNECTED=ON \
     -DFETCHCONTENT_SOURCE_DIR_KOKKOS="$out/gpu-bundle/kokkos" -DFETCHCONTENT_SOURCE_DIR_JSON="$out/gpu-bundle/json"
 }
-export -f configure
-export tree
-step "configure" 600 bash -c 'configure "$@"' configure "$out/tree" -DNUNATAK_BACKEND=Cuda -DKokkos_ARCH_$arch=ON \
-  -DCMAKE_CXX_COMPILER="$out/gpu-bundle/kokkos/bin/nvcc_wrapper" -DCMAKE_PREFIX_PATH="$out/installed" || exit 1
-step "build bits" 3600 cmake --build "$out/tree" -j "$cores" --target bits || exit 1
-step "build the rest" 3600 cmake --build "$out/tree" -j "$cores" -- "${go_on[@]}" || true
-# the same programs for all cores of the host, by its compiler, to be measured beside
-host() {
+for_gpu() { # for_gpu <folder> <flags>...
+  configure "$@" -DNUNATAK_BACKEND=Cuda -DKokkos_ARCH_$arch=ON -DCMAKE_CXX_COMPILER="$out/gpu-bundle/kokkos/bin/nvcc_wrapper" \
+    -DCMAKE_PREFIX_PATH="$out/installed"
+}
+host() { # the same programs for all cores of the host, by its compiler, to be measured beside
   configure "$out/host" -DNUNATAK_BACKEND=OpenMP -DNUNATAK_TESTS=OFF && cmake --build "$out/host" -j "$cores" --target bench_kernels nunatak-step
 }
-export -f host
-step "build for the host" 1800 bash -c host || true
 ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house/test_cuda.py says more)
   cuobjdump -ptx "$1" >"$out/bits.ptx" && grep -q 'mul\.rn\.f64' "$out/bits.ptx" && ! grep -E '^[^/]*(fma|mad)\.[a-z.]*f(32|64)' "$out/bits.ptx"
 }
-export -f ptx
-if command -v cuobjdump >/dev/null; then step "no fma" 60 bash -c 'ptx "$1"' ptx "$out/tree/tests/kernels/bits" || true; fi
+export -f catch2 configure for_gpu host ptx
+export generator out cores tree arch NVCC_APPEND_FLAGS="-arch=sm_${capability/./}" NVCC_WRAPPER_DEFAULT_COMPILER=${CXX:-g++}
+[ -e "$out/installed" ] || step "Catch2" 1800 bash -c catch2 || exit 1
+if [ "$what" != tests ]; then
+  step "configure" 600 bash -c 'for_gpu "$@"' configure "$out/tree" -DNUNATAK_DEVICE_MEMORY=ON || exit 1
+  step "build" 3600 cmake --build "$out/tree" -j "$cores" --target bits bench_kernels nunatak-step -- "${go_on[@]}" || true
+  if command -v cuobjdump >/dev/null; then step "no fma" 60 bash -c 'ptx "$1"' ptx "$out/tree/tests/kernels/bits" || true; fi
+  step "build for the host" 1800 bash -c host || true
+fi
+if [ "$what" != run ]; then
+  step "configure the tests" 600 bash -c 'for_gpu "$@"' configure "$out/tests" || exit 1
+  step "build the tests" 3600 cmake --build "$out/tests" -j "$cores" -- "${go_on[@]}" || true
+fi
 if [ "$what" = compile ]; then exit $failed; fi
+
+# --- the tests --------------------------------------------------------------------------------------------------------
+sanitize() { # sanitize <tool> <name> <command>...
+  local tool=$1 name=$2
+  shift 2
+  if ! command -v compute-sanitizer >/dev/null; then row "$tool: $name" missing 0; return; fi
+  step "$tool: $name" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$@" || true
+}
+if [ "$what" = tests ]; then
+  step "tests" 400 ctest --test-dir "$out/tests" --output-on-failure -j 4 || true
+  while read -r name status seconds; do
+    tests+=("    {\"name\": $(quoted "$name"), \"passed\": $([ "$status" = Passed ] && echo true || echo false), \"seconds\": $seconds}")
+  done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [ .]*\**(Passed|Failed|Timeout|Exception|Not Run|Skipped).* ([0-9.]+) sec.*/\1 \2 \3/p' "$log" | sed 's/Not Run/Missing/')
+  sanitize memcheck bits "$out/tests/tests/kernels/bits" tests/kernels/bits.txt
+  for tool in memcheck racecheck; do
+    sanitize $tool labels "$out/tests/tests/kernels/test_kernels.labels" "a run that touches several runs below*"
+    sanitize $tool distances "$out/tests/tests/kernels/test_kernels.distance" "rounds*"
+  done
+  exit $failed
+fi
 
 # --- run --------------------------------------------------------------------------------------------------------------
 if step "bits" 120 "$out/tree/tests/kernels/bits" tests/kernels/bits.txt; then
@@ -181,11 +211,6 @@ else
   bits="others than those of tests/kernels/bits.txt: see the log"
   step "bits, each loop waited for" 120 env CUDA_LAUNCH_BLOCKING=1 "$out/tree/tests/kernels/bits" tests/kernels/bits.txt || true # a fence is missing?
 fi
-step "tests" 400 ctest --test-dir "$out/tree" --output-on-failure --timeout 150 || true
-while read -r name status seconds; do
-  tests+=("    {\"name\": $(quoted "$name"), \"passed\": $([ "$status" = Passed ] && echo true || echo false), \"seconds\": $seconds}")
-done < <(sed -nE 's/^ *[0-9]+\/[0-9]+ Test +#[0-9]+: ([^ ]+) [ .]*\**(Passed|Failed|Timeout|Exception|Not Run|Skipped).* ([0-9.]+) sec.*/\1 \2 \3/p' "$log" | sed 's/Not Run/Missing/')
-
 # Steps on the GPU and on all cores of the host: the same fields, and times. The power of the GPU is sampled by nvidia-smi, that of
 # the processors by their counters of energy, if they are readable; it is the mean over the steps that count.
 samples() { # samples: lines "date time, seconds, uJ of the processors so far" until it is ended
@@ -220,26 +245,16 @@ samplers+=($!)
 for where in gpu host; do
   programs=$out/tree
   [ "$where" = gpu ] || programs=$out/host
-  step "nunatak-step, $where" 300 "$programs/miniapp/nunatak-step" -grid_dx 16e3 -steps 4 -report "$out/$where-steps.json" || true
-  for km in 8 4; do
+  for km in 16 4; do
+    step "nunatak-step, $where, $km km" 300 "$programs/miniapp/nunatak-step" -grid_dx ${km}e3 -steps 4 -report "$out/$where-steps-${km}km.json" || true
+  done
+  for km in 8 4 $([ "$where" = host ] || echo 2); do
     step "bench_kernels, $where, $km km" 300 bash -c 'to_file "$@"' to_file "$out/$where-${km}km.json" "$programs/perf/bench_kernels" -grid_dx ${km}e3 &&
       add_times $where $km || true
   done
 done
 kill "${samplers[@]}" 2>/dev/null || true
-same_fields "nunatak-step" "$out/gpu-steps.json" "$out/host-steps.json"
+for km in 16 4; do same_fields "nunatak-step, $km km" "$out/gpu-steps-${km}km.json" "$out/host-steps-${km}km.json"; done
 for km in 8 4; do same_fields "bench_kernels, $km km" "$out/gpu-${km}km.json" "$out/host-${km}km.json"; done
 
-sanitizer=$(command -v compute-sanitizer || true)
-sanitize() { # sanitize <tool> <name> <command>...
-  local tool=$1 name=$2
-  shift 2
-  if [ -z "$sanitizer" ]; then row "$tool: $name" missing 0; return; fi
-  step "$tool: $name" 120 "$sanitizer" --tool "$tool" --error-exitcode 9 "$@" || true
-}
-sanitize memcheck bits "$out/tree/tests/kernels/bits" tests/kernels/bits.txt
-for tool in memcheck racecheck; do
-  sanitize $tool labels "$out/tree/tests/kernels/test_kernels.labels" "a run that touches several runs below*"
-  sanitize $tool distances "$out/tree/tests/kernels/test_kernels.distance" "rounds*"
-done
 exit $failed

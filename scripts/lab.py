@@ -30,15 +30,15 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SOURCE / "tests/course"))
+sys.path.insert(0, str(SOURCE / "scripts/course"))
 import measured  # noqa: E402
 import study  # noqa: E402
 import verification  # noqa: E402
 from holes import lab_of, labs, mutate, of_file, skeletons, sources, without  # noqa: E402
 from picture import serpentine, write_png  # noqa: E402
-from workshop import BUILD, DEPS, Problem, build, build_folder, has, place, program, run, run_check  # noqa: E402
+from workshop import BUILD, DEPS, Problem, build, build_folder, compiled, has, place, program, run, run_check  # noqa: E402
 
-KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/lab\.py$|\.ci/")
+KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/(course/|lab\.py$)|\.ci/")
 COMPILE_SECONDS = 600  # limit for one submission
 
 
@@ -156,7 +156,7 @@ def marks_of_checks(lab, files):
     """Failures of all checks of a lab with these files."""
     place(lab, files)
     checks = [c for c in lab["checks"] if has(c.get("needs"))]
-    broken = build([c["program"] for c in checks], COMPILE_SECONDS) if checks else {}
+    broken = build(compiled(checks), COMPILE_SECONDS) if compiled(checks) else {}
     failures = [{"test": name, "expected": "a file that compiles", "found": said} for name, said in broken.items()]
     for check in checks:
         if check["program"] not in broken:

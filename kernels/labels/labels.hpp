@@ -55,8 +55,9 @@ class Labels {
 public:
   /// The decomposition must not be periodic. `ranks` must outlive this object, which keeps work
   /// space between calls. `label_patch`: replaces PatchLabels in studies of other methods.
-  explicit Labels(Ranks& ranks, LabelPatch label_patch = {})
-      : m_ranks(ranks), m_boundaries(ranks), m_label_patch(std::move(label_patch)) {
+  /// batch = false: messages and a gather for each mask.
+  explicit Labels(Ranks& ranks, LabelPatch label_patch = {}, bool batch = true)
+      : m_ranks(ranks), m_boundaries(ranks), m_label_patch(std::move(label_patch)), m_batch(batch) {
     if (m_label_patch) return;
     m_label_patch = [patch = PatchLabels()](const Patch& p, const Segments& s,
                                             const LabelMask& mask, auto& component,
@@ -70,12 +71,22 @@ public:
   const std::vector<MaskLabels>& update(const std::vector<Segments>& segments,
                                         const std::vector<LabelMask>& masks,
                                         std::vector<std::vector<std::int64_t>>& maxima) {
+    m_labels.resize(masks.size());
+    std::vector<std::vector<std::int64_t>> nothing(maxima.size());
+    if (m_batch) label(segments, masks, m_labels.data(), maxima);
+    for (std::size_t m = 0; m < masks.size() && !m_batch; ++m)
+      label(segments, {masks[m]}, &m_labels[m], m == 0 ? maxima : nothing);
+    return m_labels;
+  }
+
+private:
+  void label(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
+             MaskLabels* found, std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
     const BorderExchange<int>& border = m_boundaries.border(masks.size());
-    m_labels.resize(masks.size());
     std::vector<Components*> components;
     for (std::size_t m = 0; m < masks.size(); ++m) {
-      MaskLabels& labels = m_labels[m];
+      MaskLabels& labels = found[m];
       labels.component.resize(locals);
       labels.fragments.resize(locals);
       components.push_back(&labels);
@@ -87,10 +98,8 @@ public:
       }
     }
     m_boundaries.join(masks, components, maxima);
-    return m_labels;
   }
 
-private:
   /// Components of the border cells (BorderCells, grid/border_exchange.hpp), with stride `stride`.
   static void fill_border(const Patch& p, const Segments& s, const LargeList<int>& component,
                           std::size_t stride, int* out) {
@@ -110,6 +119,7 @@ private:
   Ranks& m_ranks;
   BoundaryLabels m_boundaries;
   LabelPatch m_label_patch;
+  bool m_batch;
   std::vector<MaskLabels> m_labels;
 };
 

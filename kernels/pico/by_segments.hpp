@@ -12,8 +12,9 @@ namespace nunatak::pico {
 
 class SegmentFinder final : public ShelfFinder {
 public:
-  SegmentFinder(Ranks& ranks, const std::vector<Array2<Code>>& codes, LabelPatch label_patch)
-      : m_ranks(ranks), m_codes(codes), m_labels(ranks, std::move(label_patch)),
+  SegmentFinder(Ranks& ranks, const std::vector<Array2<Code>>& codes, LabelPatch label_patch,
+                bool batch)
+      : m_ranks(ranks), m_codes(codes), m_labels(ranks, std::move(label_patch), batch),
         m_segments(codes.size()) {}
 
   int label(const ComponentBits& bits, const LocalNumbers& numbers,

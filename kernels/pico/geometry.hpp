@@ -17,6 +17,7 @@
 #include "kernels/pico/by_segments.hpp"
 #include "kernels/pico/device/by_loops.hpp"
 #include "kernels/pico/last_input.hpp"
+#include "kernels/pico/one_by_one.hpp"
 #include "kernels/pico/options.hpp"
 #include "kernels/pico/shelves.hpp"
 
@@ -76,7 +77,8 @@ public:
     if (options.by_loops) {
       m_finder = std::make_unique<LoopFinder>(ranks, m_codes);
     } else {
-      m_finder = std::make_unique<SegmentFinder>(ranks, m_codes, std::move(label_patch));
+      m_finder =
+          std::make_unique<SegmentFinder>(ranks, m_codes, std::move(label_patch), options.batch);
     }
     m_last.resize(locals);
     m_largest.resize(locals);
@@ -157,7 +159,7 @@ private:
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       sum.set_domain(m_ranks.first() + static_cast<int>(r), m_result.local[r].domain_cells,
                      sums[r]);
-    m_ranks.sum(sums);
+    pico::sum(m_ranks, m_options, geometry_sums, sums);
     sum.read(sums[0], table);
     m_members = sum.members(sums[0]);
     m_result.domain.total = sums[0][sum.domain()];
@@ -203,7 +205,13 @@ private:
       return d;
     };
     if (!m_by_tiles) Kokkos::fence("pico: a solver of the host");
-    return m_distances.solve(problem);
+    if (m_options.batch) return m_distances.solve(problem);
+    const DistanceReport first =
+        m_distances.solve({{problem.fields[0]}, {m_seeds[0]}, problem.maxima, m_members});
+    DistanceReport second =
+        m_distances.solve({{problem.fields[1]}, {m_seeds[1]}, problem.maxima, m_members});
+    second.rounds += first.rounds;
+    return second;
   }
 
   Ranks& m_ranks;

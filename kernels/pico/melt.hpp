@@ -14,6 +14,7 @@
 
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/geometry.hpp"
+#include "kernels/pico/one_by_one.hpp"
 #include "kernels/pico/shelf_water.hpp"
 
 namespace nunatak::pico {
@@ -148,7 +149,7 @@ public:
       else
         sums[r][FirstSum::changed_ranks] = 1;
     }
-    m_ranks.sum(sums);
+    sum(m_ranks, m_options, ocean_sums, sums);
     if (sums[0][FirstSum::changed_ranks] != 0) return false;
     if (const std::int64_t bad = sums[0][FirstSum::bad_values]; bad != 0) {
       throw std::runtime_error(
@@ -273,7 +274,7 @@ private:
     Kokkos::fence("pico: second sum");
     std::vector<std::vector<std::int64_t>> sums;
     for (const ShelfCells& cells : m_cells) sums.emplace_back(cells.sums.begin(), cells.sums.end());
-    m_ranks.sum(sums);
+    sum(m_ranks, m_options, box_sums(m_options.boxes), sums);
     report.warnings = sums[0][0];
     for (int s = 1; s < static_cast<int>(n_shelves); ++s) {
       ShelfWater& w = m_water[s];

@@ -21,6 +21,7 @@ struct PicoOptions {
   int boxes = 5;               ///< largest number of boxes, n_max
   std::string solver = "auto"; ///< for the distances (distance/distance.hpp)
   bool skip_unchanged = true;  ///< keep the geometry while its input is unchanged
+  bool batch = true;           ///< false: one collective after another (one_by_one.hpp)
   /// Geometry by loops on the execution space instead of segments on the host.
   bool by_loops = !loops_on_host || device_memory;
 
@@ -40,6 +41,7 @@ struct PicoOptions {
     require(continental_ice_area >= 0.0, "continental_ice_area", "an area of 0 m2 or more",
             continental_ice_area);
     require(boxes >= 1 && boxes <= 100, "boxes", "between 1 and 100", boxes);
+    require(batch || !by_loops, "batch", "1 with loops on the execution space", batch);
     require(by_loops || !device_memory, "by_loops",
             "1 where only loops reach arrays (NUNATAK_DEVICE_MEMORY)", by_loops);
   }

@@ -14,7 +14,8 @@
 // Communicates two sums if the geometry is kept. Otherwise 3 ghost exchanges and those of the
 // distances (rounds in the report); collectives: two gathers (2 each), 3 sums, those of the
 // distances (`buckets`: 1 maximum; `bfs` and `sweep`: one per round), and one wasted sum if there
-// was a geometry to compare with: at most 9 with `buckets`.
+// was a geometry to compare with: at most 9 with `buckets`. Without PicoOptions::batch: as many as
+// PISM (one_by_one.hpp).
 #pragma once
 
 #include "kernels/pico/fields.hpp"

@@ -56,4 +56,15 @@ inline void add_pico_options(OptionTable& table, PicoOptions& o) {
   table.add(number("pico_boxes", o.boxes, "", "number of boxes of the largest shelf", 1, 100));
 }
 
+/// Options of PICO that change its cost, not its result. `solvers`: of distances, separated by |.
+inline void add_pico_methods(OptionTable& table, PicoOptions& o, const std::string& solvers) {
+  table.add(choice("pico_distance", o.solver, solvers, "distance solver"));
+  table.add(flag("pico_skip_unchanged", o.skip_unchanged,
+                 "reuse of shelves, distances and boxes while cell types, continental shelf and "
+                 "basins are unchanged"));
+  table.add(flag("pico_batch", o.batch,
+                 "labels, distances and sums in few collectives (no: one after another, as many "
+                 "as PISM 2.3 has)"));
+}
+
 } // namespace nunatak

@@ -30,6 +30,20 @@ nlohmann::json traffic_report(const MpiRanks& ranks) {
             {"max_seconds", seconds}}}};
 }
 
+/// Memory that the fields of a restart file need, over all ranks, without ghosts.
+double state_MiB(const FieldList& fields, const Patch& p) {
+  double bytes_per_cell = 0.0;
+  for (const Field& f : fields) {
+    if (!f.restart) continue;
+    std::visit(
+        [&](const auto& a) {
+          bytes_per_cell += static_cast<double>(a.extent(2) * sizeof(*a.data()));
+        },
+        f.array);
+  }
+  return bytes_per_cell * p.Mx * p.My / (1024.0 * 1024.0);
+}
+
 } // namespace
 
 // The order matters: horizontal grid, arrays, state, levels that cover the ice, physics.
@@ -85,8 +99,9 @@ FieldList Model::failed_fields() {
   return all;
 }
 
-nlohmann::json Model::report() const {
+nlohmann::json Model::report() {
   return {{"input", m_initial.report()},
+          {"state_MiB", state_MiB(fields(), m_ranks->patch())},
           {"ssa", m_report.stress_balance(*m_hybrid)},
           {"ocean", m_report.ocean(*m_hybrid)},
           {"messages", traffic_report(*m_ranks)}};

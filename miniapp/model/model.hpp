@@ -54,9 +54,9 @@ public:
   double start_time() const { return m_initial.time(); }   ///< of the initial state, s
   bool continues() const { return m_initial.continues(); } ///< a restart
   std::string title() const { return m_initial.title(); }  ///< "nunatak run from ..."
-  FieldList fields();            ///< state, forcing, and the diagnostics of the last diagnose()
-  FieldList failed_fields();     ///< fields() and the residual, after an SsaError
-  nlohmann::json report() const; ///< input, ssa, ocean, messages
+  FieldList fields();        ///< state, forcing, and the diagnostics of the last diagnose()
+  FieldList failed_fields(); ///< fields() and the residual, after an SsaError
+  nlohmann::json report();   ///< input, ssa, ocean, messages
 
 private:
   // Timers of the parts of a step.

@@ -32,6 +32,26 @@ Option duration(const std::string& name, double& seconds, const std::string& doc
   return {name, "", doc, "", false, set, get};
 }
 
+/// The options that -like sets, with their values.
+std::vector<std::pair<std::string, std::string>> like(const std::string& name) {
+  if (name == "none") return {};
+  return {{"halo", "dmda"},
+          {"ssa_solver", "pism"},
+          {"pico_distance", name == "pism" ? "sweep" : "bfs"},
+          {"pico_batch", "no"},
+          {"pico_skip_unchanged", "no"},
+          {"io_format", "netcdf4"},
+          {"io_transport", "sync"}};
+}
+
+/// For -help and errors: "-halo dmda, -ssa_solver pism, ...".
+std::string like_in_words(const std::string& name) {
+  std::string words;
+  for (const auto& [option, value] : like(name))
+    words += (words.empty() ? "-" : ", -") + option + " " + value;
+  return words;
+}
+
 constexpr int most_points = 1000000; // along one direction
 constexpr double longest_run = 1e7;  // years
 
@@ -135,9 +155,10 @@ void add_ice(OptionTable& table, Options& o) {
   table.section("Solver of the stress balance (SSA); PETSc's options with the prefix ssa_ are also "
                 "accepted: -ssa_ksp_type, -ssa_pc_type, ...");
   table.add(
-      choice("ssa_solver", o.ssa_solver, "auto|own|petsc",
+      choice("ssa_solver", o.ssa_solver, "auto|own|petsc|pism",
              "built-in Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if "
-             "one of its options is given)"));
+             "one of its options is given; pism: petsc with GMRES, block Jacobi and ILU(0), "
+             "unless others are given)"));
   add_ssa_options(table, o.ssa);
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
@@ -167,10 +188,7 @@ void add_forcing(OptionTable& table, Options& o) {
   table.add(choice("ocean", o.ocean, "auto|pico|none",
                    "melt below ice shelves (auto: none for dome, shelf, stream)"));
   add_pico_options(table, o.pico);
-  table.add(choice("pico_distance", o.pico.solver, distance_solver_names("|"), "distance solver"));
-  table.add(flag("pico_skip_unchanged", o.pico.skip_unchanged,
-                 "reuse of shelves, distances and boxes while cell types, continental shelf and "
-                 "basins are unchanged"));
+  add_pico_methods(table, o.pico, distance_solver_names("|"));
 }
 
 void add_output(OptionTable& table, Options& o) {
@@ -206,6 +224,11 @@ void add_output(OptionTable& table, Options& o) {
 } // namespace
 
 void add_model_options(OptionTable& table, Options& options) {
+  table.section("A baseline");
+  table.add(choice("like", options.like, "none|pism|pism2026",
+                   "PISM's methods with the same results, for comparison: each of these options "
+                   "that is not given (pism: " +
+                       like_in_words("pism") + "; pism2026: with -pico_distance bfs)"));
   add_start_and_grid(table, options);
   add_ice(table, options);
   add_forcing(table, options);
@@ -262,6 +285,11 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
 bool read_options(Session& session, OptionTable& table, Options& options) {
   if (!session.read(table)) return false;
   options.given = table.names_set();
+  for (const auto& [name, value] : like(options.like)) {
+    if (options.given.count(name) != 0) continue;
+    table.set(name, &value);
+    options.set_by_like[name] = value;
+  }
   if (!session.has_arguments() && options.given.empty()) {
     if (session.rank() != 0) return false;
     table.print_title(std::cout);

@@ -11,6 +11,7 @@
 #include "kernels/step/hybrid.hpp"
 #include "miniapp/base/option_table.hpp"
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -77,7 +78,9 @@ struct Options {
   std::string report;
   bool verbose = true;
 
-  std::set<std::string> given; ///< options that the user has set
+  std::string like = "none";
+  std::map<std::string, std::string> set_by_like; ///< options and their values
+  std::set<std::string> given;                    ///< options that the user has set
 
   Options() {
     hybrid.stress.softness = 3.1689e-24; // Pa-3 s-1

@@ -36,6 +36,7 @@ Report::Report(const Options& options, const Grid& grid, MPI_Comm comm)
   m_json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()},
                     {"dx", grid.dx},   {"dy", grid.dy},   {"Lz", grid.Lz()}};
   m_json["options"] = to_json(options);
+  m_json["set_by_like"] = options.set_by_like;
 }
 
 void Report::finish(const Timers& timers, const Log& log) {
@@ -43,10 +44,13 @@ void Report::finish(const Timers& timers, const Log& log) {
   MPI_Allreduce(MPI_IN_PLACE, &wall, 1, MPI_DOUBLE, MPI_MAX, m_comm);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  double memory = static_cast<double>(usage.ru_maxrss) / 1024.0; // kB on Linux
-  MPI_Allreduce(MPI_IN_PLACE, &memory, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+  const double memory = static_cast<double>(usage.ru_maxrss) / 1024.0; // kB on Linux
+  double most = 0.0, all = 0.0;
+  MPI_Allreduce(&memory, &most, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+  MPI_Allreduce(&memory, &all, 1, MPI_DOUBLE, MPI_SUM, m_comm);
   m_json["wall_seconds"] = wall;
-  m_json["peak_resident_MiB_per_rank"] = memory;
+  m_json["peak_resident_MiB_per_rank"] = most;
+  m_json["peak_resident_MiB"] = all;
 
   char text[160];
   log.line("");

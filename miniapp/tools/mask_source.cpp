@@ -125,9 +125,10 @@ Mask read_mask(const MaskOptions& options) {
     throw Error(std::string("options -i and -mask: expected one of them, found ") +
                 (options.file.empty() ? "none" : "both"));
   }
-  Mask mask = options.file.empty()
-                  ? generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My)
-                  : from_file(options);
+  Mask mask = !options.file.empty() ? from_file(options)
+              : is_netpbm(options.mask)
+                  ? from_picture("picture", options.mask)
+                  : generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My);
   const int n = options.refine;
   if (n > 1) {
     if (mask.Mx > largest_int / n || mask.My > largest_int / n) {
@@ -138,6 +139,8 @@ Mask read_mask(const MaskOptions& options) {
     }
     mask.Mx *= n;
     mask.My *= n;
+    mask.x.clear();
+    mask.y.clear();
     mask.value = [n, coarse = std::move(mask.value)](int j, int i) { return coarse(j / n, i / n); };
   }
   return mask;

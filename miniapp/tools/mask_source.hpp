@@ -3,6 +3,7 @@
 //   -mask serpentine | spiral | comb | checkerboard | empty | full    0 or 1
 //   -mask percolation:P[:SEED]                                        0 or 1
 //   -mask shelves[:SEED[:ROUGHNESS]]            2 grounded, 3 floating, 4 ocean
+//   -mask "P1 3 2 110 011"                      the text of a picture
 //   -i picture.pbm, picture.pgm                 values of the picture; its upper row is row 0
 //   -i file.nc [-variable NAME]                 (y, x) or (time, y, x), of which the last record
 //
@@ -11,6 +12,7 @@
 #pragma once
 
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/tools/compare.hpp"
 
 #include <functional>
 #include <limits>
@@ -34,7 +36,10 @@ struct Mask {
   int Mx = 0, My = 0;
   std::string name; ///< "percolation:0.6:1", "antarctica.nc mask"
   std::function<int(int j, int i)> value;
-  bool cell_types = false; ///< values are cell types instead of 0 and 1
+  bool cell_types = false;            ///< values are cell types instead of 0 and 1
+  std::vector<double> x = {}, y = {}; ///< cell coordinates of a file, m; may be empty
+
+  Grid grid() const { return {Mx, My, x, y}; }
 };
 
 /// Collective; every process holds all values of a file. Throws Error on all ranks.

@@ -22,7 +22,8 @@ namespace {
 /// The variables of a NetCDF file from which masks are made: the last two dimensions are y and x.
 class Variables {
 public:
-  explicit Variables(const io::Reader& file) : m_file(file) {}
+  explicit Variables(const io::Reader& file, std::string kind = "mask")
+      : m_file(file), m_kind(std::move(kind)) {}
   int Mx = 0, My = 0;
 
   /// Requires the same number of rows and columns as previous variables.
@@ -75,6 +76,16 @@ public:
     });
   }
 
+  /// m; empty if the file does not have them.
+  std::vector<double> coordinate(const std::string& name, int length) const {
+    if (!m_file.has(name) || !m_file.text(name, "units")) return {};
+    std::vector<double> values = m_file.read_all(name);
+    if (values.size() != static_cast<std::size_t>(length)) return {};
+    const UnitConversion metres = unit_conversion(*m_file.text(name, "units"), "m", name);
+    for (double& v : values) v = metres(v);
+    return values;
+  }
+
   /// f(cell, id)
   template <class F> void for_each_id(const std::string& variable, const F& f) const {
     const io::Packing packing = m_file.packing(variable);
@@ -92,7 +103,7 @@ public:
   }
 
   [[noreturn]] void fail(const std::string& variable, const std::string& what) const {
-    throw Error("mask '" + m_file.path() + "', variable '" + variable + "': " + what);
+    throw Error(m_kind + " '" + m_file.path() + "', variable '" + variable + "': " + what);
   }
 
 private:
@@ -102,6 +113,7 @@ private:
     return found.empty() ? "none" : found;
   }
   const io::Reader& m_file;
+  std::string m_kind;
 };
 
 std::vector<int> count_from_zero(int n) {
@@ -145,72 +157,70 @@ Mask mask_from_netcdf(const std::string& path, std::string variable) {
     variables.for_each_id(variable, [&](std::size_t n, int id) { (*values)[n] = id; });
   }
   const std::string name = path + (flotation ? " thk, topg" : " " + variable);
-  return {variables.Mx, variables.My, name,
+  return {variables.Mx,
+          variables.My,
+          name,
           [values, Mx](int j, int i) {
             return (*values)[static_cast<std::size_t>(j) * Mx + static_cast<std::size_t>(i)];
           },
-          flotation || variable == "mask"};
+          flotation || variable == "mask",
+          variables.coordinate("x", variables.Mx),
+          variables.coordinate("y", variables.My)};
 }
 
-void write_answer(const std::string& path, const Mask& mask, const Answer& answer) {
-  if (path.empty()) return;
-  const Patch& p = answer.rectangle;
-  const std::string name = mask.cell_types ? "mask" : "values";
+void write_fields(const std::string& path, const Grid& grid, const Patch& p,
+                  const std::vector<Answer::Field>& fields, const Texts& attributes) {
   io::Schema schema;
   schema.dimensions = {{"y", static_cast<std::size_t>(p.My)},
                        {"x", static_cast<std::size_t>(p.Mx)}};
-  schema.variables = {{"y", io::Type::int32, {"y"}, {{"long_name", "row"}}},
-                      {"x", io::Type::int32, {"x"}, {{"long_name", "column"}}},
-                      {name, io::Type::int32, {"y", "x"}, {{"long_name", mask.name}}}};
-  for (const Answer::Field& field : answer.fields) {
+  const auto coordinate = [&](const char* name, const char* number, const auto& values) {
+    if (values.empty())
+      schema.variables.push_back({name, io::Type::int32, {name}, {{"long_name", number}}});
+    else
+      schema.variables.push_back({name, io::Type::float64, {name}, {{"units", "m"}}});
+  };
+  coordinate("y", "row", grid.y);
+  coordinate("x", "column", grid.x);
+  for (const Answer::Field& field : fields) {
     schema.variables.push_back(
         {field.name, io::Type::int32, {"y", "x"}, {{"long_name", field.long_name}}});
   }
-  schema.attributes = {{"Conventions", "CF-1.8"}, {"title", mask.name}, {"source", answer.who}};
+  for (const auto& [name, text] : attributes) schema.attributes.push_back({name, text});
 
   io::Options options;
   options.format = "serial";
   const auto writer = io::make_writer(world_comm(), options);
   const auto file = writer->open(path, schema);
-  file->put_all("y", count_from_zero(p.My));
-  file->put_all("x", count_from_zero(p.Mx));
+  const auto put = [&](const char* name, const std::vector<double>& values, int n) {
+    if (values.empty())
+      file->put_all(name, count_from_zero(n));
+    else
+      file->put_all(name, values);
+  };
+  put("y", grid.y, p.My);
+  put("x", grid.x, p.Mx);
   const io::Block block{start_of(p), count_of(p), {}};
-  std::vector<int> values;
-  for (int j = 0; j < p.ym; ++j) {
-    for (int i = 0; i < p.xm; ++i) values.push_back(mask.value(p.ys + j, p.xs + i));
-  }
-  file->put(name, block, values.data());
-  for (const Answer::Field& field : answer.fields)
-    file->put(field.name, block, field.values.data());
+  for (const Answer::Field& field : fields) file->put(field.name, block, field.values.data());
   file->close();
 }
 
-Answer read_answer(const std::string& path, const Answer& like) {
+GridValues read_field(const std::string& path, const std::string& variable, const Patch& p) {
   const io::Reader file(path, world_comm());
-  const Patch& p = like.rectangle;
-  Answer answer;
-  answer.who = "the file '" + path + "'";
-  answer.rectangle = p;
-  for (const Answer::Field& field : like.fields) {
-    if (!file.has(field.name))
-      throw Error("file '" + path + "': expected a variable '" + field.name + "', found none");
-    const auto axes = file.dimensions(field.name);
-    if (axes.size() != 2 || axes[0].length != static_cast<std::size_t>(p.My) ||
-        axes[1].length != static_cast<std::size_t>(p.Mx)) {
-      throw Error("file '" + path + "', variable '" + field.name +
-                  "': expected (y = " + std::to_string(p.My) + ", x = " + std::to_string(p.Mx) +
-                  "), found (" + file.shape(field.name) + ")");
-    }
-    const std::vector<std::int64_t> values =
-        file.read_block_int(field.name, start_of(p), count_of(p));
-    answer.fields.push_back({field.name, field.long_name, {}});
-    for (const std::int64_t v : values) { // beyond 32 bits: a value that never compares equal
-      const bool fits = v > std::numeric_limits<int>::min() && v <= std::numeric_limits<int>::max();
-      answer.fields.back().values.push_back(fits ? static_cast<int>(v)
-                                                 : std::numeric_limits<int>::min());
-    }
+  Variables variables(file, "file");
+  variables.require(variable);
+  if (variables.Mx != p.Mx || variables.My != p.My) {
+    variables.fail(variable, "expected (y = " + std::to_string(p.My) + ", x = " +
+                                 std::to_string(p.Mx) + "), found (" + file.shape(variable) + ")");
   }
-  return answer;
+  GridValues values = file.read_record(variable, start_of(p), count_of(p));
+  for (const char* name : {"_FillValue", "missing_value"}) {
+    if (!file.attribute_type(variable, name)) continue;
+    const double fill = file.number(variable, name).value();
+    std::replace_if(
+        values.begin(), values.end(), [](double v) { return std::isnan(v); }, fill);
+    break;
+  }
+  return values;
 }
 
 } // namespace nunatak::tools

@@ -1,4 +1,5 @@
-// NetCDF files of masks and answers: netcdf.cpp, or no_netcdf.cpp, which refuses.
+// NetCDF files of masks and answers: netcdf.cpp (through io/), or no_netcdf.cpp, which refuses
+// them.
 #pragma once
 
 #include "miniapp/tools/tool.hpp"
@@ -11,10 +12,16 @@ void require_netcdf(const std::string& what);
 /// The mask in `variable`; an empty name: see mask_source.hpp. Collective.
 Mask mask_from_netcdf(const std::string& path, std::string variable);
 
-/// Writes x, y, `mask` (or `values` if not cell types), and fields; "": nothing. Collective.
-void write_answer(const std::string& path, const Mask& mask, const Answer& answer);
+/// Names and texts of attributes.
+using Texts = std::vector<std::pair<std::string, std::string>>;
 
-/// Reads the fields of `like`. Collective. Throws Error if the grid differs or a field is missing.
-Answer read_answer(const std::string& path, const Answer& like);
+/// Writes x, y (m, or numbers of columns and rows) and the fields, of which this process has the
+/// cells of `p`. Collective.
+void write_fields(const std::string& path, const Grid& grid, const Patch& p,
+                  const std::vector<Answer::Field>& fields, const Texts& attributes);
+
+/// The cells of `p` of a variable (y, x) or (time, y, x), its last record, as they are stored: fill
+/// values are values. Collective. Throws Error if the grid differs or there is no such variable.
+GridValues read_field(const std::string& path, const std::string& variable, const Patch& p);
 
 } // namespace nunatak::tools

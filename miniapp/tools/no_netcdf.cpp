@@ -14,13 +14,14 @@ Mask mask_from_netcdf(const std::string& path, std::string) {
               "without NetCDF");
 }
 
-void write_answer(const std::string& path, const Mask&, const Answer&) {
-  if (!path.empty()) require_netcdf("file '" + path + "'");
+void write_fields(const std::string& path, const Grid&, const Patch&,
+                  const std::vector<Answer::Field>&, const Texts&) {
+  require_netcdf("file '" + path + "'");
 }
 
-Answer read_answer(const std::string& path, const Answer& like) {
+GridValues read_field(const std::string& path, const std::string&, const Patch&) {
   require_netcdf("file '" + path + "'");
-  return like; // not reached
+  return {}; // not reached
 }
 
 } // namespace nunatak::tools

@@ -112,24 +112,22 @@ std::vector<std::string> take_parameters(OptionTable& table, const PicoFile& fil
 struct Comparison {
   std::vector<FieldDifference> fields;
   std::vector<std::string> left_out, without_ocean;
-  GridValues marks; ///< cells that differ
   int shelves = 0;
 
   bool all_equal() const {
     return std::all_of(fields.begin(), fields.end(),
-                       [](const FieldDifference& d) { return d.different == 0; });
+                       [](const FieldDifference& d) { return d.wrong.empty(); });
   }
 };
 
 Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ranks,
                    const std::vector<PicoInput>& input, PismDefects defects) {
   Comparison all;
-  all.marks.assign(file.x.size() * file.y.size(), 0.0);
   const PicoAnswer answer =
       compute_pico(ranks, file, options.pico, input, file.ocean_source(), defects);
   all.shelves = answer.shelves;
   if (file.has("mask") && options.wants("mask"))
-    all.fields.push_back(compare_types(ranks, file, input, all.marks));
+    all.fields.push_back(compare_types(ranks, file, input));
   for (const PicoField& field : pico_fields()) {
     if (!options.wants(field.name)) continue;
     if (!file.has(field.name)) {
@@ -137,8 +135,7 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
     } else if (field.is_water() && file.ocean_source() == OceanSource::none) {
       all.without_ocean.push_back(field.name);
     } else {
-      all.fields.push_back(
-          compare_field(ranks, file, field, answer.fields, options.tolerance, all.marks));
+      all.fields.push_back(compare_field(ranks, file, field, answer.fields, options.tolerance));
     }
   }
   if (all.fields.empty())
@@ -148,7 +145,7 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
 }
 
 void print(const PicoFile& file, const std::vector<std::string>& lines, const Comparison& all,
-           const std::vector<Record>& records, const std::string& remark) {
+           const std::string& remark) {
   const auto list = [](const std::string& title, const std::vector<std::string>& names) {
     for (std::size_t n = 0; n < names.size(); ++n) std::cout << (n == 0 ? title : ", ") << names[n];
     if (!names.empty()) std::cout << "\n";
@@ -159,17 +156,7 @@ void print(const PicoFile& file, const std::vector<std::string>& lines, const Co
   if (file.ocean_source() == OceanSource::box0)
     std::cout << "  water of box 0 is the file's (it has no theta_ocean, salinity_ocean)\n";
   std::cout << "\n";
-  print_table(std::cout, records,
-              {{"field", "field"},
-               {"compared", "cells"},
-               {"different", "different"},
-               {"largest", "largest difference"},
-               {"j", "first: j"},
-               {"i", "i"},
-               {"x_m", "x km", 1e-3},
-               {"y_m", "y km", 1e-3},
-               {"expected", "expected"},
-               {"found", "found"}});
+  print_differences(std::cout, all.fields, file.grid());
   std::cout << "\n";
   list("not compared, not in the file: ", all.left_out);
   list("not compared, the file has no theta_ocean and salinity_ocean, nor pico_..._box0: ",
@@ -179,7 +166,7 @@ void print(const PicoFile& file, const std::vector<std::string>& lines, const Co
   } else {
     std::cout << "different: "
               << std::count_if(all.fields.begin(), all.fields.end(),
-                               [](const auto& d) { return d.different > 0; })
+                               [](const auto& d) { return !d.wrong.empty(); })
               << " of " << all.fields.size() << " fields\n";
   }
   if (!remark.empty()) std::cout << remark << "\n";
@@ -216,8 +203,8 @@ bool run(const CheckOptions& options, OptionTable& table) {
   }
 
   std::vector<Record> records;
-  for (const FieldDifference& d : all.fields) records.push_back(d.record(file));
-  if (World().rank() == 0) print(file, lines, all, records, remark);
+  for (const FieldDifference& d : all.fields) records.push_back(d.record(file.grid()));
+  if (World().rank() == 0) print(file, lines, all, remark);
   write_json(options.json, {{"file", file.path()},
                             {"version", NUNATAK_VERSION},
                             {"equal", all.all_equal()},
@@ -226,7 +213,7 @@ bool run(const CheckOptions& options, OptionTable& table) {
                             {"fields", records},
                             {"not_in_the_file", all.left_out},
                             {"without_ocean", all.without_ocean}});
-  write_picture(options.picture, *ranks, input, all.marks, file.y.back() > file.y.front());
+  write_picture(options.picture, *ranks, input, file.grid(), all.fields);
   return all.all_equal();
 }
 

@@ -6,8 +6,8 @@
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/tools/corpus.hpp"
 #include "miniapp/tools/mask_fields.hpp"
-#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <set>
@@ -98,6 +98,8 @@ Answer answer_of(const RankSet& set, const DistanceFields& fields,
 
 void run(const Options& options) {
   options.check();
+  if (options.kit.wanted())
+    return run_kit("nunatak-distance", options, options.seeds, Judged::distance);
   // 1. the problem
   const std::vector<DistanceSolver> solvers = chosen_solvers(options.solvers);
   const Mask mask = read_mask(options.mask);
@@ -131,7 +133,7 @@ void run(const Options& options) {
         heading = {std::to_string(spread.sum) + " cells in the domain"};
         for (const Answer::Field& field : answer.fields) heading.push_back(describe(field, set));
       }
-      results.add(record, answer);
+      results.add(set, record, answer);
       if (options.compare && metrics.insert(answer.metric).second) results.compare_with(answer);
     }
   });

@@ -29,7 +29,7 @@ namespace {
 struct BenchOptions {
   std::string workload = "pism:G5km", methods, order, read = "no", verify = "first", folder = ".",
               json;
-  double scale = 0.1, compute = 0.0;
+  double scale = 1.0, compute = 0.0, raw = 0.0;
   bool scale_levels = false, keep = false;
   int repeat = 7, records = 1, variables = 0;
   io::Options io; // -io_<knob>
@@ -44,6 +44,8 @@ struct BenchOptions {
     table.add(number("records", records, "", "records per file", 1));
     table.add(
         number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
+    table.add(number("raw", raw, "",
+                     "raw writes of that many bytes and nothing else (0: the workload)", 0.0));
     table.section("How it is written");
     table.add(text("methods", methods,
                    "methods of output to compare, a list: format/layout/name=value/..., where name "
@@ -227,7 +229,8 @@ struct Repetitions {
 
 void print(const BenchOptions& options, const Record& json) {
   const Record &host = json["host"], &workload = json["workload"];
-  std::cout << workload["name"].get<std::string>() << ", scale " << options.scale << ": "
+  std::cout << workload["name"].get<std::string>() << ", scale " << options.scale
+            << (options.scale == 1.0 ? "" : " (not the size of that name)") << ": "
             << workload["text"].get<std::string>() << "; " << json["raw"]["bytes"] << " bytes in "
             << options.records << " record(s), " << host["ranks"] << " ranks on " << host["nodes"]
             << " node(s) of " << host["cores_per_node"] << " cores, "
@@ -238,6 +241,21 @@ void print(const BenchOptions& options, const Record& json) {
   std::cout << "\n";
   print_methods(std::cout, json["methods"].get<std::vector<Record>>(), json["raw"]);
   std::cout << std::flush;
+}
+
+/// Raw writes alone: what a run that writes as many bytes is compared with.
+void run_raw(const BenchOptions& options, MPI_Comm comm) {
+  const Scratch scratch(comm, options.folder, false);
+  const auto bytes = static_cast<std::uint64_t>(options.raw);
+  RawWrite raw(comm, scratch.path("raw"), bytes);
+  std::vector<double> seconds;
+  for (int repetition = 0; repetition < options.repeat; ++repetition) {
+    seconds.push_back(raw.run());
+    scratch.remove("raw");
+  }
+  const Record json = {{"raw", {{"bytes", bytes}, {"seconds", spread_of(seconds)}}}};
+  if (World().rank() == 0) std::cout << json.dump() << std::endl;
+  write_json(options.json, json);
 }
 
 void run(const BenchOptions& options, MPI_Comm comm) {
@@ -316,6 +334,11 @@ int main(int argc, char** argv) {
         "mpiexec -n 2 nunatak-io -workload pism:G5km -scale 0.3 -methods pnetcdf,serial -report "
         "out.json");
     options.add_to(table);
-    if (table.read(argc, argv)) run(options, world_comm());
+    if (!table.read(argc, argv)) return;
+    if (options.raw > 0.0) {
+      run_raw(options, world_comm());
+    } else {
+      run(options, world_comm());
+    }
   });
 }

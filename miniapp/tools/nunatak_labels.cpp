@@ -5,8 +5,9 @@
 // Neighbours: tool.hpp, kernels/labels/labels.hpp.
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/tools/corpus.hpp"
+#include "miniapp/tools/flood.hpp"
 #include "miniapp/tools/mask_fields.hpp"
-#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <set>
@@ -25,40 +26,16 @@ Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::st
   return answer;
 }
 
-/// The reference: an independent flood fill of the whole grid on every process.
+/// The reference, of the whole grid on every process.
 Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle) {
-  const std::int64_t Mx = mask.Mx, cells = Mx * mask.My;
-  // -1: in the domain, not yet numbered
-  std::vector<int> number(static_cast<std::size_t>(cells));
-  const auto at = [&](std::int64_t cell) -> int& { return number[static_cast<std::size_t>(cell)]; };
-  for (std::int64_t n = 0; n < cells; ++n) {
-    at(n) =
-        domain.contains(mask.value(static_cast<int>(n / Mx), static_cast<int>(n % Mx))) ? -1 : 0;
+  std::vector<int> start, mine;
+  for (int j = 0; j < mask.My; ++j) {
+    for (int i = 0; i < mask.Mx; ++i) start.push_back(domain.contains(mask.value(j, i)) ? 0 : -1);
   }
-  int components = 0;
-  std::vector<std::int64_t> stack;
-  const auto take = [&](std::int64_t cell) {
-    if (at(cell) != -1) return;
-    at(cell) = components;
-    stack.push_back(cell);
-  };
-  for (std::int64_t first = 0; first < cells; ++first) {
-    if (at(first) != -1) continue;
-    components += 1;
-    take(first);
-    while (!stack.empty()) {
-      const std::int64_t cell = stack.back(), i = cell % Mx;
-      stack.pop_back();
-      if (i > 0) take(cell - 1);
-      if (i < Mx - 1) take(cell + 1);
-      if (cell >= Mx) take(cell - Mx);
-      if (cell < cells - Mx) take(cell + Mx);
-    }
-  }
-  std::vector<int> mine;
+  const std::vector<int> label = flood_labels(mask.Mx, mask.My, start);
   for (int j = 0; j < rectangle.ym; ++j) {
     const auto begin =
-        number.begin() + static_cast<std::ptrdiff_t>((rectangle.ys + j) * Mx + rectangle.xs);
+        label.begin() + static_cast<std::ptrdiff_t>(rectangle.ys + j) * mask.Mx + rectangle.xs;
     mine.insert(mine.end(), begin, begin + rectangle.xm);
   }
   return answer_of(rectangle, std::move(mine), "a flood fill");
@@ -106,6 +83,7 @@ struct Census {
 
 void run(const ToolOptions& options) {
   options.check();
+  if (options.kit.wanted()) return run_kit("nunatak-labels", options, "", Judged::label);
   // 1. the mask; all components are numbered
   const Mask mask = read_mask(options.mask);
   const Domain domain(options.domain, mask);
@@ -148,8 +126,9 @@ void run(const ToolOptions& options) {
                      {"components_at_edge", census.at_edge},
                      {"largest_cells", census.largest.cells()}};
     record.update(measured);
-    results.add(record, answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers),
-                                  "the labels on " + set.name()));
+    results.add(set, record,
+                answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers),
+                          "the labels on " + set.name()));
   });
 
   // 3. results

@@ -5,6 +5,7 @@
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
 //
 // Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
+#include "kernels/distance/distance.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
@@ -32,8 +33,9 @@ struct Options {
   double dx = 32e3, dt_max = 1.0; // m, -grid_dx; years
   int Mz = 31, seed = 1, steps = 1;
   SsaOptions ssa;
+  PicoOptions pico;
   RankOptions ranks;
-  std::string ocean = "auto", cut = "equal", json;
+  std::string ocean = "auto", cut = "equal", halo = "packed", json;
 
   Options() { ssa.till_q = 0.75; } // as in nunatak
 
@@ -137,7 +139,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
   HybridOptions options;
   options.dt_max = o.dt_max * seconds_per_year;
   options.till = o.ssa.till();
-  if (o.ocean != "none") options.pico = PicoOptions{};
+  if (o.ocean != "none") options.pico = o.pico;
   Counter counter(set, sheet, levels.size());
   Hybrid hybrid(ranks, o.dx, o.dx, levels, options,
                 std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa), std::move(sheet.states),
@@ -266,15 +268,22 @@ int main(int argc, char** argv) {
         number("steps", o.steps, "", "number of steps; the first one starts from rest", 1, 1000));
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
     table.add(choice("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: pico)"));
+    add_pico_methods(table, o.pico, distance_solver_names("|"));
     table.section("Solver of the stress balance (SSA)");
     add_sliding_exponent(table, o.ssa);
     add_ssa_options(table, o.ssa);
     table.section("Ranks");
     add_grid_cut(table, o.cut);
+    table.add(choice("halo", o.halo, "packed|dmda",
+                     "ghost exchange: one message per neighbour for all arrays, or (virtual ranks "
+                     "alone) array by array as a DMDA's"));
     o.ranks.add_to(table);
     table.section("Output");
     table.add(text("report", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;
+    if (o.halo == "dmda" && o.ranks.virtual_ranks.empty())
+      throw Error("option -halo: expected packed without -virtual_ranks, found dmda");
+    if (o.halo == "dmda") o.ranks.halo = Halo::apart;
     run(o);
   });
 }

@@ -30,36 +30,66 @@ std::vector<std::int64_t> numbers_of(const Traffic& t) {
   return {t.messages, t.bytes, t.exchanges, t.collectives, t.lagged, t.collective_bytes, t.work};
 }
 
-/// The first difference of two answers in raster order, then field order, with both values.
-/// Rectangle and fields must be the same. The same result on all ranks. Collective.
-std::optional<std::string> first_difference(const Answer& expected, const Answer& found) {
+/// The differences of two answers field by field, on all ranks. Rectangle and fields must be the
+/// same. Collective.
+std::vector<FieldDifference> differences(const RankSet& set, const Answer& expected,
+                                         const Answer& found) {
   const Patch& p = expected.rectangle;
-  const auto fields = static_cast<std::int64_t>(expected.fields.size());
-  constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
-  std::int64_t mine = nowhere; // cell * fields + field
-  std::int64_t values[2] = {std::numeric_limits<std::int64_t>::min(),
-                            std::numeric_limits<std::int64_t>::min()};
-  for (std::int64_t f = 0; f < fields; ++f) {
-    const auto &a = expected.fields[static_cast<std::size_t>(f)].values,
-               &b = found.fields[static_cast<std::size_t>(f)].values;
-    const auto [at, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
-    if (at == a.end()) continue;
-    const std::int64_t n = at - a.begin(), cell = (p.ys + n / p.xm) * p.Mx + p.xs + n % p.xm;
-    if (cell * fields + f >= mine) continue;
-    mine = cell * fields + f;
-    values[0] = *at, values[1] = *other;
+  std::vector<FieldDifference> all;
+  for (std::size_t f = 0; f < expected.fields.size(); ++f) {
+    FieldDifference d =
+        compare(expected.fields[f].name, expected.fields[f].values, found.fields[f].values);
+    std::vector<std::vector<std::int64_t>> mine(static_cast<std::size_t>(set.ranks->local_size()));
+    for (const WrongCell& w : d.wrong) {
+      mine[0].push_back((p.ys + w.cell / p.xm) * p.Mx + p.xs + w.cell % p.xm);
+      mine[0].push_back(static_cast<std::int64_t>(w.expected));
+      mine[0].push_back(static_cast<std::int64_t>(w.found));
+    }
+    const std::vector<std::int64_t> words = set.ranks->gather_all(mine);
+    d.wrong.clear();
+    for (std::size_t n = 0; n < words.size(); n += 3)
+      d.wrong.push_back(
+          {words[n], static_cast<double>(words[n + 1]), static_cast<double>(words[n + 2])});
+    std::sort(d.wrong.begin(), d.wrong.end(),
+              [](const WrongCell& a, const WrongCell& b) { return a.cell < b.cell; });
+    d.compared = std::int64_t{p.Mx} * p.My;
+    all.push_back(d);
   }
-  const World world;
-  const std::int64_t first = -world.max(-mine);
-  if (first == nowhere) return std::nullopt;
-  if (mine != first) values[0] = values[1] = std::numeric_limits<std::int64_t>::min();
-  for (std::int64_t& value : values) value = world.max(value);
-  const std::int64_t cell = first / fields;
-  return found.who + " and " + expected.who +
-         " differ first at j = " + std::to_string(cell / p.Mx) +
-         ", i = " + std::to_string(cell % p.Mx) + " in " +
-         expected.fields[static_cast<std::size_t>(first % fields)].name + ": found " +
-         std::to_string(values[1]) + ", expected " + std::to_string(values[0]);
+  return all;
+}
+
+/// Writes the mask and the answer. Collective.
+void write_answer(const std::string& path, const Mask& mask, const Answer& answer) {
+  const Patch& p = answer.rectangle;
+  std::vector<Answer::Field> fields = {{mask.cell_types ? "mask" : "values", mask.name, {}}};
+  for (int j = p.ys; j < p.ys + p.ym; ++j) {
+    for (int i = p.xs; i < p.xs + p.xm; ++i) fields[0].values.push_back(mask.value(j, i));
+  }
+  fields.insert(fields.end(), answer.fields.begin(), answer.fields.end());
+  write_fields(path, mask.grid(), p, fields,
+               {{"Conventions", "CF-1.8"}, {"title", mask.name}, {"source", answer.who}});
+}
+
+/// The fields of `like` in a file, where they may have other names, a list. Collective.
+Answer read_answer(const std::string& path, const std::string& names, const Answer& like) {
+  Answer answer = like;
+  answer.who = "the file '" + path + "'";
+  answer.metric = "";
+  if (!names.empty()) {
+    const std::vector<std::string> words = split(names, ',');
+    if (words.size() != like.fields.size())
+      throw Error("option -expect_variable: expected names of " +
+                  std::to_string(like.fields.size()) + " variables, found '" + names + "'");
+    for (std::size_t f = 0; f < words.size(); ++f) answer.fields[f].name = words[f];
+  }
+  for (Answer::Field& field : answer.fields) {
+    const GridValues values = read_field(path, field.name, like.rectangle);
+    std::transform(values.begin(), values.end(), field.values.begin(), [](double v) {
+      // no int: a value that never compares equal
+      return std::fabs(v) < largest_int && v == std::rint(v) ? static_cast<int>(v) : -largest_int;
+    });
+  }
+  return answer;
 }
 
 } // namespace
@@ -93,6 +123,17 @@ void require_one_process(const std::string& virtual_ranks) {
               std::to_string(World().size()));
 }
 
+void KitOptions::add_to(OptionTable& table) {
+  table.section("Regression kit: a corpus of cases, and a judge of answers");
+  table.add(text("corpus", corpus, "folder to write cases with expected answers into"));
+  table.add(text("check", answers, "folder of answers to judge; status 1 if one differs"));
+  table.add(text("expect_variable", variable, "name of the variable in -check or -expect"));
+  table.add(choice("sizes", sizes, "small|large", "extent of the corpus"));
+  table.add(text("cases", names, "names of the cases to use, separated by commas (none: all)"));
+  table.add(text("plot", plots, "folder for a picture (PPM) of each case that differs"));
+  table.add(text("junit", junit, "JUnit XML file of the verdicts, for CI"));
+}
+
 void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   mask.add_to(table);
   table.add(
@@ -107,6 +148,7 @@ void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
   table.add(number("repeat", repeat, "", "timed runs, after a warm-up if more than 1", 1));
   table.add(text("o", output, "NetCDF file of the mask and the result"));
   table.add(text("report", report, "JSON file of all counts and times"));
+  kit.add_to(table);
 }
 
 void ToolOptions::check() const {
@@ -117,9 +159,11 @@ void ToolOptions::check() const {
                  {"-expect", expect, FileUse::read},
                  {"-machine", ranks.machine.file, FileUse::read},
                  {"-o", output, FileUse::netcdf},
-                 {"-report", report}});
+                 {"-report", report},
+                 {"-junit", kit.junit}});
     require_writable("-o", output);
     require_writable("-report", report);
+    require_writable("-junit", kit.junit);
   });
   ranks.check();
 }
@@ -150,7 +194,7 @@ void for_each_rank_set(const RankOptions& options, int Mx, int My,
   for (const Decomposition& d : cuts) require_small_patches(d);
   const LogGP machine = options.machine.machine();
   for (const Decomposition& d : cuts) {
-    auto ranks = std::make_unique<VirtualRanks>(cut(d), machine);
+    auto ranks = std::make_unique<VirtualRanks>(cut(d), machine, options.halo);
     VirtualRanks* const with_clock = ranks.get();
     RankSet set{std::move(ranks), with_clock};
     f(set);
@@ -250,16 +294,23 @@ std::vector<int> collect(const Ranks& ranks, const Patch& rectangle,
   return values;
 }
 
-void Results::add(const Record& measured, const Answer& answer) {
+void Results::add(const RankSet& set, const Record& measured, const Answer& answer) {
   if (m_records.empty()) {
-    write_answer(m_options.output, m_mask, answer);
-    if (!m_options.expect.empty()) compare_with(read_answer(m_options.expect, answer));
+    if (!m_options.output.empty()) write_answer(m_options.output, m_mask, answer);
+    if (!m_options.expect.empty())
+      compare_with(read_answer(m_options.expect, m_options.kit.variable, answer));
   }
   for (const Answer& reference : m_references) {
     if (!reference.metric.empty() && reference.metric != answer.metric) continue;
-    const std::optional<std::string> difference = first_difference(reference, answer);
+    const std::vector<FieldDifference> fields = differences(set, reference, answer);
     m_compared += 1;
-    if (!m_difference) m_difference = difference;
+    if (m_difference) continue;
+    for (const FieldDifference& d : fields) {
+      if (d.wrong.empty() || m_difference) continue;
+      m_difference = answer.who + " and " + reference.who + " differ in " + d.name + ", first in " +
+                     located(d.wrong[0], m_mask.grid());
+    }
+    m_fields = fields;
   }
   Record record = {{"mask", m_mask.name}, {"Mx", m_mask.Mx}, {"My", m_mask.My}};
   record.update(measured);
@@ -292,6 +343,10 @@ void Results::report(const std::vector<std::string>& heading, const std::vector<
     std::cout << "\n";
     print_table(std::cout, m_records, columns);
     if (compares && !m_difference) std::cout << "\nall equal (comparisons: " << m_compared << ")\n";
+    if (m_difference) {
+      std::cout << "\n";
+      print_differences(std::cout, m_fields, m_mask.grid());
+    }
     std::cout << std::flush;
   }
   write_json(m_options.report, {{"tool", m_tool},

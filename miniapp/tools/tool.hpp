@@ -4,8 +4,8 @@
 
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/machine.hpp"
+#include "miniapp/tools/compare.hpp"
 #include "miniapp/tools/mask_source.hpp"
-#include "miniapp/tools/records.hpp"
 
 #include <functional>
 #include <memory>
@@ -17,6 +17,7 @@ namespace nunatak::tools {
 
 struct RankOptions {
   std::string virtual_ranks; // -virtual_ranks
+  Halo halo = default_halo;  ///< of virtual ranks
   MachineOptions machine;
 
   void add_to(OptionTable& table);
@@ -27,8 +28,19 @@ struct RankOptions {
 /// Throws Error if virtual ranks are combined with several processes.
 void require_one_process(const std::string& virtual_ranks);
 
+/// See corpus.hpp.
+struct KitOptions {
+  std::string corpus, answers, sizes = "small", names; // -corpus, -check, -sizes, -cases
+  std::string variable;                                // -expect_variable, also of -expect
+  std::string plots, junit;                            // -plot, -junit
+
+  void add_to(OptionTable& table);
+  bool wanted() const { return !corpus.empty() || !answers.empty(); }
+};
+
 struct ToolOptions {
   MaskOptions mask;
+  KitOptions kit;
   std::string domain; // -domain
   RankOptions ranks;
   int repeat = 1;
@@ -103,8 +115,8 @@ public:
   /// Sets a reference for later answers.
   void compare_with(Answer reference) { m_references.push_back(std::move(reference)); }
 
-  /// Adds a run. The first answer is written to -o and opens -expect. Collective.
-  void add(const Record& measured, const Answer& answer);
+  /// Adds a run on `set`. The first answer is written to -o and opens -expect. Collective.
+  void add(const RankSet& set, const Record& measured, const Answer& answer);
 
   bool empty() const { return m_records.empty(); }
 
@@ -121,6 +133,7 @@ private:
   std::vector<Answer> m_references;
   int m_compared = 0;
   std::optional<std::string> m_difference; // the first one
+  std::vector<FieldDifference> m_fields;   // of the comparison that found it
 };
 
 } // namespace nunatak::tools

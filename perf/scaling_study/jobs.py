@@ -16,6 +16,7 @@ from .study_file import StudyError
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no"}, "nunatak-io": {"o": "."}}
+COMPANIONS = {"verify": "nunatak-verify", "raw_writes": "nunatak-io", "triad": "bench_kernels"}  # by the key of a study
 INPUT_OPTIONS = {"i", "options_file"}  # files
 
 
@@ -32,6 +33,15 @@ def find_program(name, given):
         raise StudyError(f"program '{given or name}': expected one that can be executed, found none (cmake --build --preset release, "
                          "or --program PATH)")
     return str(path)
+
+
+def companion(name, program):
+    """A program that was built or installed with that one."""
+    folder = pathlib.Path(program).parent
+    found = next((path for path in (folder / name, folder.parent / "perf" / name) if path.is_file()), None) or shutil.which(name)
+    if not found:
+        raise StudyError(f"program '{name}': expected one in '{folder}' or in the PATH, found none")
+    return str(found)
 
 
 def known_options(program):
@@ -61,6 +71,7 @@ def refuse_unknown(runs, known):
 def words(study, run, home):
     """The options as the program reads them; input files are named from the folder of the study file."""
     options = {**OUTPUT_OPTIONS[study["program"]], **run["options"]}
+    options = {name: value for name, value in options.items() if (name, value) != ("o", "none")}
     for name in INPUT_OPTIONS & options.keys():
         options[name] = os.path.join(home, options[name])
         if not os.path.exists(options[name]):
@@ -86,6 +97,7 @@ def plan_of(arguments, study, system, results, runs, nodes):
                for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
     return {"runs": planned, "program": arguments.program,
+            **{flag: companion(name, arguments.program) if study[flag] else None for flag, name in COMPANIONS.items()},
             "results": str(results.folder), "folder": str(results.work),
             "session_report": str(results.work / "session.json"),
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],

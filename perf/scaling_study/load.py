@@ -12,9 +12,10 @@ import yaml
 from . import parts
 
 KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
-         "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list}
+         "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list,
+         "raw": dict, "triad": dict, "energy_J": float}
 DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": False, "load_average": None,
-            "cpu_MHz": None}
+            "cpu_MHz": None, "raw": None, "triad": None, "energy_J": None}
 
 
 class Study:

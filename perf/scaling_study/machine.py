@@ -97,6 +97,16 @@ def software_of(report):
             "versions": {"nunatak": report.get("version"), "MPI": host.get("mpi"), **host.get("libraries", {})}}
 
 
+def energy(run):
+    """Joules that the sockets of a run on one node took: from their energies and ranges (uJ) before it, and both after it. A counter
+    begins anew at the end of its range."""
+    found = [int(word) for word in run.get("energy", "").split()]
+    n = len(found) // 4
+    if run["nodes"] > 1 or n == 0 or len(found) != 4 * n:
+        return {}
+    return {"energy_J": sum((found[2 * n + k] - found[k]) % (found[n + k] + 1) for k in range(n)) / 1e6}
+
+
 def core_marks(machine, run):
     """Marks of a run whose ranks do not have a core each."""
     if machine["emulated"]:

@@ -11,7 +11,9 @@ from . import parts
 
 # Their units, in the order of the page, whose template defines them
 METRICS = {"SYPD of the loop": "years/day", "SYPD to the last durable byte": "years/day", "CHSY": "core-hours/year",
-           "parallelization": "cores", "data intensity": "GB/core-hour", "durable rate": "MB/s", "data output cost": ""}
+           "JPSY": "J/year", "parallelization": "cores", "memory bloat": "", "data intensity": "GB/core-hour", "durable rate": "MB/s",
+           "fraction of raw writes": "", "fraction of the triad: step without SSA": "", "fraction of the triad: SSA": "",
+           "data output cost": ""}
 LIMITED = 0.7  # of the time of a part, from which on the network is called its limit
 
 
@@ -22,11 +24,18 @@ def values(run, sample):
     if parts.is_number(sample.years) and sample.years > 0 and sample.loop > 0:
         found.update({"SYPD of the loop": 86400 * sample.years / sample.loop, "CHSY": hours / sample.years,
                       "SYPD to the last durable byte": 86400 * sample.years / sample.total})
+        if run["energy_J"] is not None:
+            found["JPSY"] = run["energy_J"] / sample.years
     if written > 0:
         found["data intensity"] = written / 1e9 / hours
         if sample.output > 0 and not sample.servers:
             found["durable rate"] = written / 1e6 / sample.output
-    return found
+            raw, seconds = parts.look_up(run, ("raw", "bytes")), parts.look_up(run, ("raw", "seconds", "median"))
+            found["fraction of raw writes"] = written / sample.output / raw * seconds if raw and seconds else None
+    found.update({f"fraction of the triad: {part}": parts.look_up(run, ("triad", part)) for part in ("step without SSA", "SSA")})
+    peak, state = run["report"].get("peak_resident_MiB"), run["report"].get("state_MiB")
+    found["memory bloat"] = peak / state if peak and state else None
+    return {name: value for name, value in found.items() if parts.is_number(value)}
 
 
 def table(studies, points):

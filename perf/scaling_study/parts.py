@@ -18,6 +18,7 @@ TOTAL = "total"
 OTHER = "other"
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
 HALO = "ghost exchange, in the parts above"
+SNAPSHOTS = "snapshots, in the phases above"  # what a rank that computes sees of them
 COUNTS = {"messages": ("messages", "messages"), "message bytes": ("messages", "bytes"),
           "collectives per rank": ("messages", "collectives_per_rank"), "exchanges per rank": ("messages", "exchanges_per_rank"),
           "stress balance steps": ("ssa", "steps"),
@@ -74,6 +75,8 @@ def of_model(report):
     halo = look_up(report, ("messages", "halo", "max_seconds"))
     if halo is not None:
         times.append((HALO, "within", halo, 0.0))
+    if "output: snapshot" in timers:
+        times.append((SNAPSHOTS, "within", timers["output: snapshot"]["max"], timers["output: snapshot"]["mean"]))
     counts = {name: look_up(report, keys) for name, keys in COUNTS.items()}
     servers = report["output"].get("servers", ())
     for server in servers:

@@ -52,6 +52,7 @@ class Figures:
         self.scaling()
         self.of_each_mode(self.stack)
         self.of_each_mode(self.each_part)
+        self.lengths()
         return self.made
 
     def of_each_mode(self, draw):
@@ -146,6 +147,28 @@ class Figures:
         handles = {label: h for axes in grid.flat for h, label in zip(*axes.get_legend_handles_labels())}
         self.save(figure, "scaling.png", "Compute and output: means over ranks. Median, and all repetitions within the bars; dotted what would "
                   "be ideal: time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
+
+    def lengths(self):
+        """Of a study that varies the length of the run: what a rank that computes sees of snapshots, and the run."""
+        length = re.compile(r"(?:^|, )run_years=([0-9.]+)")
+        p = self.points[self.points.part.isin([parts.SNAPSHOTS, parts.TOTAL]) & self.points.curve.map(lambda curve: bool(length.search(curve)))]
+        p = p.assign(years=p.curve.map(lambda curve: float(length.search(curve)[1])), rest=p.curve.map(lambda curve: length.sub("", curve)))
+        if p.years.nunique() < 3 or not (p.part == parts.SNAPSHOTS).any():
+            return
+        figure, grid = self.panels(2)
+        lines = list(p.groupby(["rest", "machine", "cores"], sort=True))
+        for axes, part in zip(grid[0], (parts.SNAPSHOTS, parts.TOTAL)):
+            for ((rest, machine, cores), rows), (colour, marker, dashes) in zip(lines, styles(rest for (rest, *_), _ in lines)):
+                rows = rows[rows.part == part].sort_values("years")
+                bars = [rows["median"] - rows["min"], rows["max"] - rows["median"]]
+                axes.errorbar(rows.years, rows["median"], bars, color=colour, ls=dashes, marker=marker, capsize=3,
+                              label=f"{self.label((machine, rest))} on {cores}")
+            self.times_axis(axes)
+            axes.set_xlabel("length of the run (years)")
+            axes.set_title("snapshots" if part == parts.SNAPSHOTS else "the run")
+        grid[0][0].set_ylabel("time of the slowest rank (s)")
+        self.save(figure, "lengths.png", "Runs of growing length: what a rank that computes sees of its snapshots, and the whole run until all files "
+                  "are durable. Median, and all repetitions within the bars.", grid[0][0].get_legend_handles_labels())
 
     def stack(self, mode, series, number):
         figure, grid = self.panels(len(series), 2, width=3.4, height=2.9, sharey="row")

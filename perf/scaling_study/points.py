@@ -38,7 +38,7 @@ def servers(options):
 
 def smaller_than_named(study):
     """Sentences: the sizes of papers that the study does not run whole."""
-    sentences, scale = [], study["options"].get("scale", "0.1, the program's default")
+    sentences, scale = [], study["options"].get("scale", "1")
     if study["program"] == "nunatak-io" and scale != "1" and "scale" not in study["vary"]:
         names = ", ".join(study["vary"].get("workload", [study["options"].get("workload", "pism:G5km")]))
         sentences.append(f"{names}: not the size of that name: horizontal lengths times {scale} (-scale 1: whole)")

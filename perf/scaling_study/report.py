@@ -11,7 +11,7 @@ from collections import Counter
 
 import pandas
 
-from . import load, metrics, page, parts, plots, work
+from . import ladder, load, metrics, page, parts, plots, work
 
 
 def progress(text=""):
@@ -25,6 +25,7 @@ def main(arguments):
     progress()
     for study in studies:
         work.same(study)
+        ladder.same(study)
     complaints = [sentence for study in studies for sentence in study.complaints]
     for sentence in complaints:
         print(f"study: {sentence}", file=sys.stderr)
@@ -52,7 +53,9 @@ def make(folder, studies, complaints):
     unit = "ranks" if (runs.threads == 1).all() else "cores (ranks x threads)"
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
-    figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress).draw()
+    figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress)
+    ladder.draw(figures)
+    figures = figures.draw()
     progress("tables")
     page.write(folder, studies, points, field, figures, title, subtitle, complaints,
                notes(studies, runs) + metrics.limits(studies) + work.differ(studies), unit)
@@ -93,6 +96,8 @@ def notes(studies, runs):
         if busy:
             sentences.append(f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average above the {cores} cores of the "
                              f"machine (up to {max(busy):.1f}; the runs before them are part of it): compare their times with care.")
+    if not any(run["energy_J"] for study in studies for run in study.runs):
+        sentences.append("Energy (JPSY) is not available: the counters of the processors (RAPL) could not be read.")
     if runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1:
         sentences.append("Some points have one repetition: their spread is unknown.")
     return sentences

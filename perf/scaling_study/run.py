@@ -10,7 +10,7 @@ from . import jobs, machine, points, study_file
 from .results import Results
 
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells", "repetition", "status", "reason", "report",
-          "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "cpu_MHz")  # the keys of a line of runs.jsonl, in their order
+          "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "cpu_MHz", "energy_J", "raw", "triad", "manifest")  # the keys of a line of runs.jsonl, in their order
 
 
 def main(arguments):
@@ -30,7 +30,8 @@ def interrupt(*_):
 
 def run(arguments):
     rates = {name: value for name in ("rate", "latency", "servers") if (value := getattr(arguments, name)) is not None}
-    study, text = study_file.read(arguments.file, arguments.full, rates)
+    given = {name: getattr(arguments, name) for name in ("options", "ranks_per_node", "threads")}
+    study, text = study_file.read(arguments.file, arguments.full, arguments.size, rates, **given)
     system = machine.System(arguments.system)
     if arguments.at_once < 1:
         raise study_file.StudyError(f"--at-once: expected 1 or more, found {arguments.at_once}")
@@ -43,7 +44,7 @@ def run(arguments):
     arguments.program = jobs.find_program(study["program"], arguments.program)  # it and the inputs before a folder of results
     jobs.refuse_unknown(all_runs, jobs.known_options(arguments.program))
     all_runs = [{**one, "words": jobs.words(study, one, home)} for one in all_runs]
-    output = arguments.output or f"study-{pathlib.Path(arguments.file).stem}-{system.name}"
+    output = arguments.output or "-".join(filter(None, ["study", pathlib.Path(arguments.file).stem, study["size"], system.name]))
     results = Results(output, text, system.name)
     missing = [one for one in all_runs if not results.has(one)]
     if len(missing) < len(all_runs):
@@ -90,7 +91,7 @@ def keep(results, system, plan, meter, found):
         results.know_machine(place, report)
     if not found["cells"] and "grid" in report:
         found["cells"] = report["grid"]["Mx"] * report["grid"]["My"]
-    record = {**found, **machine.core_marks(place, found), "report": found["report"] if ok else None}
+    record = {**found, **machine.core_marks(place, found), **machine.energy(found), "report": found["report"] if ok else None}
     results.add({name: record[name] for name in RECORD if name in record})
     meter.line(record)
     return 0 if ok else 1

@@ -141,8 +141,9 @@ def describe(value):
 
 SERIES = ("nodes", "ranks", "options")
 CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "dirty", "disk", "seek")
-KEYS = ("title", "program", "options", "vary", "null_output", "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
-        "cluster", "smaller")
+FLAGS = ("null_output", "raw_writes", "triad", "verify")
+KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
+        "cluster", "smaller", "size", "fields")
 
 
 def overlay(below, above):
@@ -184,13 +185,19 @@ def load(path):
         raise StudyError(f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
 
 
-def read(path, full=False, cluster=None):
-    """The study with all its keys, and the text that it was made from: with the overrides of `full`, if they are asked for, and
-    with those of the emulated cluster."""
+def read(path, full=False, size=None, cluster=None, **given):
+    """The study with all its keys, and the text that it was made from: with the overrides of `full` or of one of the `sizes`, if they
+    are asked for, with those of the emulated cluster, and with keys of the command line; `options` are added to those of the file."""
     top = Check(path, "", load(path))
     if not isinstance(top.value, dict) or not top.value:
         raise StudyError(f"file '{path}': expected the keys of a study ({', '.join(KEYS)}), found {describe(top.value)}")
-    raw = dict(top.mapping((*KEYS, "full")))
+    raw = dict(top.mapping((*KEYS, "full", "sizes")))
+    sizes = top.at("sizes", raw.pop("sizes")).mapping() if "sizes" in raw else {}
+    if sizes and size not in sizes or size and not sizes:
+        Check(path, "", size or "").fail("one of the sizes " + ", ".join(sizes) + " (--size)" if sizes else "the key sizes, for --size")
+    for name, values in sizes.items():
+        top.at("sizes", sizes).at(name, values).mapping(KEYS)
+    raw = overlay(raw, {**sizes[size], "size": size}) if size else raw
     overrides = raw.pop("full", None)
     if full:
         if overrides is None:
@@ -200,7 +207,11 @@ def read(path, full=False, cluster=None):
     elif overrides is not None:
         top.at("full", overrides).mapping(KEYS)
     checked(path, raw)
-    raw = overlay(raw, {"cluster": cluster} if cluster else {})
+    options = given.pop("options", None)
+    raw = overlay(raw, {**({"cluster": cluster} if cluster else {}), **{name: str(value) for name, value in given.items() if value}})
+    if options:
+        both = {**(top.at("options", raw["options"]).options() if "options" in raw else {}), **Check("--options", "", options).options()}
+        raw["options"] = {name: value or "" for name, value in both.items()}
     return checked(path, raw), yaml.safe_dump(plain(raw), sort_keys=False, allow_unicode=True)
 
 
@@ -224,10 +235,12 @@ def checked(path, raw):
              "options": at("options").options() if "options" in raw else {}, "vary": {}}
     if "vary" in raw:
         study["vary"] = {name: at("vary").at(name, value).values() for name, value in at("vary").mapping().items()}
-    study["null_output"] = "null_output" in raw and at("null_output").one_of(("yes", "no")) == "yes"
-    if study["null_output"] and program != "nunatak":
-        at("null_output").fail("null_output of nunatak", program)
-    study["smaller"] = at("smaller").text() if "smaller" in raw else ""
+    for name in FLAGS:
+        study[name] = name in raw and at(name).one_of(("yes", "no")) == "yes"
+        if study[name] and program != "nunatak":
+            at(name).fail(f"{name} of nunatak", program)
+    for name in ("smaller", "size", "fields"):
+        study[name] = at(name).text() if name in raw else ""
     for name in ("ranks_per_node", "threads"):
         for value in study["vary"].get(name, ()):
             Check(path, f"vary.{name}", value).whole()

@@ -22,6 +22,8 @@ LAST_LINES = 12
 TIMED_OUT = (124, 137)  # statuses of `timeout`
 # Load average of a minute and the mean frequency of all cores (MHz; 0 where the kernel does not say) of the node where the job begins
 LOAD = "cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo"
+# RAPL: energies, then ranges (uJ) of the sockets of that node; nothing where only root may read them
+ENERGY = "cat /sys/class/powercap/intel-rapl:[0-9]/energy_uj /sys/class/powercap/intel-rapl:[0-9]/max_energy_range_uj 2>/dev/null"
 
 
 def hand_over(record):
@@ -69,21 +71,60 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                   f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
                   f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
-        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({LOAD}) > load", "date +%s.%N > begin"]
+        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({LOAD}) > load", f"{ENERGY} > energy", "date +%s.%N > begin"]
         self.executable = "env"
         words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], "-report", str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
         after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
-        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", on_node(after)]
+        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", f"{ENERGY} >> energy", *self.baselines(files),
+                             on_node(after)]
 
     @run_before("run")
     def limit_time(self):
         self.job.launcher.modifier = " ".join(["timeout", *PLAN["timeout_options"], "-k", "5", str(PLAN["time_limit"])])
 
+    def baselines(self, files):
+        """What is done with the same ranks after a run that ended well: its files are compared with their sums, as many bytes are written
+        raw, and in repetition 0 the step of the same grid is compared with the triad."""
+        job = self.job
+        job.num_tasks, job.num_tasks_per_node, job.num_cpus_per_task = self.num_tasks, self.num_tasks_per_node, self.num_cpus_per_task
+        start, found = f"{job.launcher.run_command(job)} env -C {files}", []
+        writes = self.one["options"].get("io_format") != "null"
+        if PLAN["verify"] and writes:
+            found += [f"{start} {shlex.quote(PLAN['verify'])} > verify 2>&1; echo $? > verified",
+                      f"{on_node(f'cat {files}/manifest.jsonl')} > manifest"]
+        if PLAN["raw_writes"] and writes:
+            found += ["""bytes=$(awk '/"written_bytes"/ { gsub(/[^0-9]/, ""); n += $0 } END { printf "%.0f", n }' report.json)""",
+                      on_node(f"rm -rf {files}/*"), f"{start} {shlex.quote(PLAN['raw_writes'])} -raw $bytes -repeat 1 > raw"]
+        if PLAN["triad"] and self.one["repetition"] == 0:
+            dx, levels = (f"""$(awk -F: '/"{name}"/ {{ print $2 + 0 }}' report.json)""" for name in ("dx", "Mz"))
+            found += [f"{start} {shlex.quote(PLAN['triad'])} -grid_dx {dx} -grid_Mz {levels} -repeat 3 > triad"]
+        return ["if [ $(cat status) = 0 ]; then", *found, "fi"] if found else []
+
     @sanity_function
     def record(self):
-        hand_over({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.load(), **self.outcome()})
+        hand_over({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.load(), **self.outcome(), **self.after(),
+                   "energy": self.read("energy")})
         return True
+
+    def after(self):
+        """What baselines() left."""
+        found = {}
+        if self.read("verified"):
+            if self.read("verified") != "0":
+                return {"status": "failed", "reason": self.last_lines("files differ from what was written: " + self.read("verify"))}
+            found["manifest"] = self.one["report"].removesuffix("json") + "manifest.jsonl"
+            shutil.copyfile(pathlib.Path(self.stagedir) / "manifest", pathlib.Path(PLAN["results"]) / found["manifest"])
+        try:
+            if raw := self.read("raw"):
+                found["raw"] = json.loads(raw)["raw"]
+            if triad := self.read("triad"):
+                triad = json.loads(triad)
+                found["triad"] = {"GB_per_s": triad["triad"]["GB_per_s"], "step without SSA": triad["without_ssa"]["share_of_triad"],
+                                  "SSA": triad["ssa"].get("share_of_triad")}
+        except (ValueError, LookupError) as error:
+            return {"status": "failed", "reason": self.last_lines(f"expected raw writes and a triad after the run, found none ({error})")}
+        return found
 
     def load(self):
         """Load average and frequency before and after the run."""

@@ -65,7 +65,7 @@ def test_samples_are_graded(folder):
     first = {name: grade["checks"][0] for name, grade in grades.items() if grade["checks"]}
     assert "compiles" in first["does_not_compile"]["expected"] and "error" in first["does_not_compile"]["found"]
     assert "an end within" in first["hangs"]["expected"]
-    assert "==" in first["wrong"]["expected"] and re.search(r"\d", first["wrong"]["found"])
+    assert "sum_on(p, terms) = " in first["wrong"]["expected"] and re.search(r"\d", first["wrong"]["found"])
     assert grades["edits_the_checker"]["ignored"] == ["tests/course/check_sums.cpp"] and grades["edits_the_checker"]["checks"]
     assert not grades["no_answers"]["checks"] and [a["found"] for a in grades["no_answers"]["answers"]] == [None, None]
 

@@ -34,8 +34,10 @@ def answers(folder):
             found[part, mode] = usl([n for n, *_ in mine], [cells / t for _, cells, t in mine])
     sigma, kappa, _ = found[lab.study.SSA, "strong"]
     serial, pairs, _ = found[lab.study.TRANSPORT, "weak"]
-    return {"amdahl": found[lab.study.TRANSPORT, "strong"][0], "sigma": sigma, "kappa": kappa, "most_ranks": np.sqrt((1 - sigma) / kappa),
-            "gustafson_64": 64 / (1 + serial * 63 + pairs * 64 * 63)}
+    fastest = np.sqrt((1 - sigma) / kappa)
+    return {"half_efficient": 1 + 1 / found[lab.study.TRANSPORT, "strong"][0], "most_ranks": np.sqrt((1 - sigma) / (kappa / 2)),
+            "best_speedup": fastest / (1 + sigma * (fastest - 1) + kappa * fastest * (fastest - 1)),
+            "gustafson_256": 256 / (1 + serial * 255 + pairs * 256 * 255)}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 17, 18, 40, 57, 1000])

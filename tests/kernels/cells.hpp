@@ -26,6 +26,13 @@ inline std::vector<CellIndex> cells_of(const Patch& p) { return rectangle(1, p.y
 inline std::vector<CellIndex> cells_and_ghosts_of(const Patch& p) {
   return rectangle(0, p.ym + 1, 0, p.xm + 1);
 }
+/// The rank that owns the point (gj, gi) of the grid.
+inline int owner_of(const Decomposition& d, int gj, int gi) {
+  int rank = 0;
+  while (d.patch(rank).ys + d.patch(rank).ym <= gj) rank += d.px;
+  while (d.patch(rank).xs + d.patch(rank).xm <= gi) rank += 1;
+  return rank;
+}
 /// The points of a grid, from 0 on.
 inline std::vector<CellIndex> points_of(int Mx, int My) { return rectangle(0, My - 1, 0, Mx - 1); }
 

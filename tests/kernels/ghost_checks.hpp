@@ -7,6 +7,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include <sstream>
+#include <string>
+
 namespace nunatak {
 
 inline std::int64_t expected_cell(const Decomposition& d, int gj, int gi) {
@@ -50,13 +53,25 @@ inline void check_ghosts(Ranks& ranks) {
     const Patch p = ranks.patch(r);
     for (const auto& [j, i] : cells_and_ghosts_of(p)) {
       const std::int64_t n = expected_cell(ranks.decomposition(), p.global_j(j), p.global_i(i));
-      bool same = a[r](j, i) == n && b[r](j, i) == 2 * n;
-      for (int k = 0; k < Mz; ++k)
-        same = same && c[r](j, i, k) == static_cast<double>(n) + 0.25 * k;
-      wrong += same ? 0 : 1;
+      const auto see = [&, j = j, i = i](const char* array, double expected, double found) {
+        if (found == expected || wrong++ > 0) return;
+        const std::string side = std::string(j == 0     ? "south"
+                                             : j > p.ym ? "north"
+                                                        : "") +
+                                 (i == 0     ? "west"
+                                  : i > p.xm ? "east"
+                                             : "");
+        std::ostringstream said; // of the first one
+        said << "rank " << owner_of(ranks.decomposition(), p.ys, p.xs) << ", "
+             << (side.empty() ? "owned cell" : "ghost in the " + side) << " (j " << j << ", i " << i
+             << "), array of " << array << ": expected " << expected << ", found " << found;
+        FAIL_CHECK(said.str());
+      };
+      see("64-bit integers", static_cast<double>(n), static_cast<double>(a[r](j, i)));
+      see("integers", 2.0 * static_cast<double>(n), b[r](j, i));
+      for (int k = 0; k < Mz; ++k) see("doubles", static_cast<double>(n) + 0.25 * k, c[r](j, i, k));
     }
   }
-  CHECK(wrong == 0);
 }
 
 } // namespace nunatak

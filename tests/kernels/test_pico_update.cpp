@@ -186,6 +186,29 @@ TEST_CASE("at most ten collectives, for any number of boxes and ranks") {
   }
 }
 
+TEST_CASE("one after another: the same bits, in as many collectives as PISM has") {
+  for (const char* solver : {"sweep", "bfs"}) {
+    for (unsigned seed = 1; seed <= 4; ++seed) {
+      PicoCase c = coast(seed), batch = c;
+      c.options.batch = c.options.skip_unchanged = false;
+      c.options.solver = solver;
+      for (const auto& [px, py] : decompositions(40, 31)) {
+        INFO(solver << ", seed " << seed << " on " << px << " x " << py);
+        const bool one = px * py == 1;
+        Session session(c, px, py);
+        const PicoResult found = session.update(c);
+        CHECK(found == run_pico(batch));
+        const int rounds = one && c.options.solver == "bfs" ? 2 : found.report.rounds;
+        CHECK(found.report.collectives == (one ? 0 : 10) + 12 + 8 + 28 + rounds);
+      }
+    }
+  }
+  PicoCase c = coast(1);
+  c.options.batch = false;
+  c.options.by_loops = true;
+  CHECK_THROWS_WITH(Session(c, 1, 1), ContainsSubstring("batch"));
+}
+
 TEST_CASE("ranks that own cells of the domain of the distances, and the loads of ranks") {
   PicoCase c({"###########################", //
               "ff#########################", //

@@ -8,7 +8,7 @@ import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 os.environ["NUNATAK_PROGRAMS"] = str(pathlib.Path(os.environ["NUNATAK"]).resolve().parents[1])
-sys.path.insert(0, str(SOURCE / "tests/course"))
+sys.path.insert(0, str(SOURCE / "scripts/course"))
 import measured  # noqa: E402
 
 spec = importlib.util.spec_from_file_location("lab", SOURCE / "scripts/lab.py")

@@ -99,6 +99,13 @@ def test_what_is_in_the_file(bench, tmp_path):
         assert a["x"][1] - a["x"][0] == 5000
 
 
+def test_raw_writes_alone(bench, tmp_path):
+    bench("-raw", 5000001, "-repeat", 2, "-report", "out.json", ranks=3, status=0)
+    raw = report(tmp_path)["raw"]
+    assert raw["bytes"] == 5000001 and len(raw["seconds"]["all"]) == 2 and raw["seconds"]["min"] > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
 @pytest.mark.parametrize("arguments, words", [
     ("-workload pism:G2km", ["-workload", "pism:G5km, pism:A10km or pism:G1km", "'pism:G2km'"]),
     ("-workload roms:1", ["-workload", "cam:", "'roms:1'"]),

@@ -46,12 +46,25 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
     (("-virtual_ranks", "100x1"), None, "100"),
     (("-grid_dx", "1"), None, "-grid_dx"),
     (("-ocean", "true"), None, "expected one of auto|pico|none"),
+    (("-halo", "dmda"), None, "expected packed without -virtual_ranks"),
     (("-machine", "none.json"), None, "file 'none.json': cannot be read"),
     (("-report", "nowhere/x.json"), None, "nowhere/x.json"),
 ])
 def test_refused(tmp_path, arguments, ranks, words):
     run = run_program("nunatak-step", "-grid_dx", "100000", *arguments, cwd=tmp_path, ranks=ranks)
     assert run.status not in (0, 134) and words in run.text, run.text
+
+
+def test_methods_of_pism_have_the_same_fields_and_more_messages(tmp_path):
+    ours, theirs = (found(tmp_path, "-virtual_ranks", "4x4", *words) for words in (
+        (), ("-halo", "dmda", "-pico_batch", "no", "-pico_skip_unchanged", "no", "-pico_distance", "sweep")))
+    assert ours["fields"] == theirs["fields"]
+    for a, b in zip(ours["records"], theirs["records"]):
+        assert a["part"] == b["part"] and a["messages"] <= b["messages"] and a["collectives"] <= b["collectives"]
+        if a["part"] == "mass transport":  # the same ghosts
+            assert a["bytes"] == b["bytes"] and 0 < a["messages"] < b["messages"]
+        if a["part"] == "ocean":
+            assert b["collectives"] > 60
 
 
 def counted_tables():

@@ -82,6 +82,7 @@ def records(folder):
     ("strong: " + 5000 * "[", "expected YAML, found too many brackets inside one another"),
     ("title: " + 100000 * "x", "expected at most 65536 characters, found more"),
     ("strong: {nodes: [1]}\nnull_output: maybe", "key 'null_output': expected one of yes, no, found 'maybe'"),
+    ("strong: {nodes: [1]}\nsizes: {S: {threads: 2}}", "expected one of the sizes S (--size), found nothing"),
     ("strong: {nodes: [1]}\nprogram: nunatak-io\nnull_output: yes", "key 'null_output': expected null_output of nunatak"),
     ("a: &a [x, x]\nb: &b [*a, *a]\nstrong: {nodes: *b}", "expected YAML, found: an alias, which studies do not have"),
 ])
@@ -117,10 +118,11 @@ def test_words_that_the_program_does_not_have_are_refused_before_the_first_run(s
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
 def test_studies_that_ship_can_be_read_in_both_sizes_and_have_words_of_the_program(path):
-    scaled = study_file.read(path)[0]
-    known = jobs.known_options(FOLDER / scaled["program"])
-    assert len(known) > 30 and "stress" not in known or known["stress"]
-    jobs.refuse_unknown(points.runs_of(scaled), known)
+    for size in study_file.load(path).get("sizes", [None]):
+        scaled = study_file.read(path, size=size)[0]
+        known = jobs.known_options(FOLDER / scaled["program"])
+        assert len(known) > 30 and "stress" not in known or known["stress"]
+        jobs.refuse_unknown(points.runs_of(scaled), known)
     if "full" in study_file.load(path):
         full, text = study_file.read(path, full=True)
         jobs.refuse_unknown(points.runs_of(full), known)
@@ -202,6 +204,22 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert "1 of 4 runs are there from before" in done.out and "/3  " in done.out
     assert [record["status"] for record in records(tmp_path / "out")] == ["ok"] * 4
     assert "found those of another" in study(text.replace("[2]", "[4]")).err
+
+
+def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
+    write(tmp_path / "nunatak-verify", "#!/bin/sh\necho result.nc: variable thk, record 0: differs\nexit 1\n")
+    text = "strong: {ranks: [1]}\noptions: -case good\nrepetitions: 1\nverify: yes\n"
+    assert study(text).returncode == 1
+    assert records(tmp_path / "out")[0]["reason"].startswith("files differ from what was written: result.nc: variable thk")
+    write(tmp_path / "nunatak-verify", "#!/bin/sh\n")
+    assert study(text).returncode == 0 and (tmp_path / "out" / records(tmp_path / "out")[0]["manifest"]).exists()
+    (tmp_path / "nunatak-verify").unlink()
+    assert "program 'nunatak-verify': expected one in" in study(text, "--output", str(tmp_path / "new")).err
+
+
+def test_energy_of_counters_that_begin_anew():
+    assert machine.energy({"nodes": 1, "energy": "900 50 999 999\n100 60 999 999\n"}) == {"energy_J": 210e-6}
+    assert machine.energy({"nodes": 1, "energy": ""}) == machine.energy({"nodes": 2, "energy": "1 9 2 9"}) == {}
 
 
 def processes_of(folder):

@@ -73,6 +73,17 @@ def test_all_figures(tmp_path, capsys, monkeypatch):
     assert [styles[n][0] for n in (0, 2, 3, 20)] == [plots.FORMATS[name] for name in ("serial", "async", "serial", "pnetcdf")]
 
 
+def test_a_study_of_lengths_has_a_figure_of_its_snapshots(tmp_path, monkeypatch):
+    monkeypatch.setitem(plots.STYLE, "savefig.dpi", 40)
+    folder = Folder(tmp_path / "a")
+    for years in (5, 10, 15):
+        result_made = model_report(2, 96)
+        result_made["timers"]["output: snapshot"] = {"calls": years, "min": 0.0, "mean": 0.01 * years, "max": 0.01 * years}
+        folder.add("strong", 2, 0, result_made, {"output": "direct", "run_years": str(years)})
+    assert report.main(types.SimpleNamespace(folders=[folder.path], output=None)) == 0
+    assert (folder.path / "page" / "lengths.png").exists()
+
+
 # -- what can be wrong
 
 def test_wrong_points_are_named_and_left_out(tmp_path, made):
@@ -149,17 +160,21 @@ def metric(results, name, cores, curve="io_format=pnetcdf"):
 
 def test_metrics_are_those_of_the_definitions(tmp_path, made):
     """Two simulated years on 4 cores, computed by hand from the report."""
-    result_made = model_report(4, 192)
-    folder = Folder(tmp_path / "a")
-    folder.add("strong", 4, 0, result_made, {"io_format": "pnetcdf"})
-    results = made(folder).results
+    result_made = {**model_report(4, 192), "peak_resident_MiB": 320.0, "state_MiB": 40.0}
+    folder, raw = Folder(tmp_path / "a"), {"bytes": 10**7, "seconds": {"median": 0.25}}
+    folder.add("strong", 4, 0, result_made, {"io_format": "pnetcdf"}, raw=raw, triad={"SSA": 0.5, "step without SSA": 0.75}, energy_J=300.0)
+    result = made(folder)
+    results = result.results
+    assert "Energy (JPSY) is not available" not in result.page
     wall, timers = result_made["wall_seconds"], result_made["timers"]
     loop = wall - timers["init"]["max"] - timers["output: result"]["max"]
     written = 312 * 192**2
     hours = 4 * wall / 3600
     output = sum(timers[name]["mean"] for name in ("output: open", "output: result"))
     for name, expected in (("SYPD of the loop", 2 * 86400 / loop), ("SYPD to the last durable byte", 2 * 86400 / wall), ("CHSY", hours / 2),
-                           ("parallelization", 4), ("data intensity", written / 1e9 / hours), ("durable rate", written / 1e6 / output)):
+                           ("parallelization", 4), ("data intensity", written / 1e9 / hours), ("durable rate", written / 1e6 / output),
+                           ("fraction of raw writes", written / output / 4e7), ("memory bloat", 8), ("JPSY", 150),
+                           ("fraction of the triad: SSA", 0.5), ("fraction of the triad: step without SSA", 0.75)):
         assert metric(results, name, 4) == pytest.approx(expected, rel=1e-12), name
     ssa = point(results, 4, "stress balance: SSA")
     assert ssa["imbalance"] == pytest.approx(1 / 0.99 - 1) and metric(results, "distance rounds", 4) == 2

@@ -119,8 +119,8 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     run = tool(name, *grid, "-expect", "good.nc", "-compare", "-report", "r.json", ranks=ranks)
     assert run.status == 1, run.text
     assert "error:" not in run.text and run.err.startswith(f"nunatak-{name}: "), run.text
-    assert f"differ first at j = 12, i = 4 in {variable}: found {true}, expected 777" in run.err, run.text
-    assert "j = 12" in json.loads((tmp_path / "r.json").read_text())["difference"]
+    assert f"differ in {variable}, first in row 12, column 4: expected 777, found {true}" in run.err, run.text
+    assert "row 12" in json.loads((tmp_path / "r.json").read_text())["difference"]
 
 
 @pytest.mark.parametrize("name, arguments, message", [
@@ -139,7 +139,7 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     ("labels", ("-mask", "full", "-virtual_ranks", "2x"), "expected a whole number"),
     ("labels", ("-mask", "full", "-report", "nowhere/r.json"), "option -report: cannot write 'nowhere/r.json'"),
     ("labels", ("-mask", "full", "-refine", "2147483647"), "option -refine: expected at most"),
-    ("distance", ("-mask", "full", "-expect", "m.nc"), "expected a variable 'distance', found none"),
+    ("distance", ("-mask", "full", "-expect", "m.nc"), "file 'm.nc', variable 'distance': expected such a variable, found topg"),
     ("distance", ("-mask", "full", "-solvers", "bfs", "-compare"), "expected at least two results")])
 def test_errors(tool, tmp_path, name, arguments, message):
     with netCDF4.Dataset(tmp_path / "m.nc", "w") as data:

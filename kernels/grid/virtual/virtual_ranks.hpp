@@ -15,7 +15,8 @@
 
 namespace nunatak {
 
-enum class Halo { host, loops }; ///< what moves ghosts
+/// What moves ghosts; apart: the host, each array in messages of its own, as a DMDA does.
+enum class Halo { host, loops, apart };
 constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
 
 inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes) {
@@ -46,10 +47,18 @@ public:
   }
 
   void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
-    if (m_halo == Halo::loops)
+    if (m_halo == Halo::loops) {
       exchange_by_loops(arrays);
-    else
+    } else if (m_halo == Halo::apart && arrays[0].size() > 1) {
+      for (std::size_t n = 0; n < arrays[0].size(); ++n) {
+        std::vector<std::vector<Ghosted>> one;
+        for (const auto& of_rank : arrays) one.push_back({of_rank[n]});
+        launch_ghosts(one);
+      }
+      return;
+    } else {
       exchange_on_host(by_level(m_decomposition, 0, arrays));
+    }
     count([](Traffic& t) { t.exchanges += 1; });
   }
 
@@ -116,7 +125,8 @@ private:
     std::iota(m_all.begin(), m_all.end(), 0);
   }
   std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
-    return std::unique_ptr<Ranks>(new VirtualRanks(decomposition, m_shared_clock, m_halo));
+    return std::unique_ptr<Ranks>(new VirtualRanks(decomposition, m_shared_clock,
+                                                   m_halo == Halo::apart ? Halo::host : m_halo));
   }
 
   void exchange_on_host(const std::vector<std::vector<Ghosted>>& arrays) {

@@ -29,6 +29,15 @@ std::string given(const char* name) {
   return found == PETSC_TRUE ? value : "";
 }
 
+/// Sets PETSc's options that the user has not set.
+void set_defaults(const std::vector<std::pair<const char*, const char*>>& defaults) {
+  for (const auto& [name, value] : defaults) {
+    PetscBool is_set = PETSC_FALSE;
+    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, name, &is_set));
+    if (is_set == PETSC_FALSE) NUNATAK_PETSC(PetscOptionsSetValue(nullptr, name, value));
+  }
+}
+
 /// Position of the pair of unknown n in the array of a global Vec.
 std::ptrdiff_t place(const SsaPatch& p, int n) {
   const auto [j, i] = p.cell(n);
@@ -96,7 +105,7 @@ private:
   std::unique_ptr<Dmda> m_own_grid;
   DM m_dm = nullptr;
 
-  // per set of unknowns
+  // the multigrid needs new ones for other unknowns
   SNES m_snes = nullptr;
   Mat m_matrix = nullptr;
   Vec m_x = nullptr, m_r = nullptr;
@@ -165,7 +174,6 @@ void SsaSnes::create() {
   const Patch p = m_ranks.patch();
   m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2,
                         p.xm + 2, 36);
-  m_list = decltype(m_list)("ssa_list", 2 * static_cast<std::size_t>(patch().unknowns()));
   NUNATAK_PETSC(DMCreateMatrix(m_dm, &m_matrix));
   NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
   NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
@@ -224,11 +232,7 @@ void SsaSnes::choose_preconditioner(PC pc) {
                 {"-ssa_mg_levels_pc_type", "sor"}};
   }
   NUNATAK_PETSC(PCSetType(pc, m_pc_type.c_str()));
-  for (const auto& [name, value] : defaults) {
-    PetscBool is_set = PETSC_FALSE;
-    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, name, &is_set));
-    if (is_set == PETSC_FALSE) NUNATAK_PETSC(PetscOptionsSetValue(nullptr, name, value));
-  }
+  set_defaults(defaults);
 }
 
 // The absolute tolerance follows the load, unless the user has set it; create() sets the others.
@@ -279,6 +283,7 @@ void SsaSnes::assemble(Mat matrix) const {
   const Patch& p = patch().patch;
   const int stride = p.xm + 2;
   const double identity[4] = {1.0, 0.0, 0.0, 1.0};
+  NUNATAK_PETSC(MatZeroEntries(matrix)); // cells that are no unknowns any more
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
       const PetscInt cell = j * stride + i;
@@ -387,7 +392,9 @@ SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<
   m_report.excluded_cells = m_assembly.excluded();
   m_report.reason = "no unknowns";
   if (m_report.unknown_cells > 0) {
-    if (m_snes == nullptr || m_assembly.unknowns_changed()) create();
+    if (m_snes == nullptr || (m_multigrid != nullptr && m_assembly.unknowns_changed())) create();
+    Kokkos::resize(Kokkos::WithoutInitializing, m_list,
+                   2 * static_cast<std::size_t>(patch().unknowns()));
     Kokkos::fence("ssa: load and first guess");
     NUNATAK_PETSC(write_pairs(patch(), m_r, [this](int n, double* pair) {
       copy_pair(patch().load.data() + 2 * n, pair);
@@ -489,8 +496,13 @@ std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy
   if (solver == "own" || (solver == "auto" && !asks_for_petsc()))
     return std::make_unique<SsaNewton>(ranks, dx, dy, options);
   if (device_memory)
-    throw Error("option -ssa_solver: expected own, found petsc, whose vectors the host fills from "
+    throw Error("option -ssa_solver: expected own, found " + solver +
+                ": PETSc's vectors the host fills from "
                 "arrays (NUNATAK_DEVICE_MEMORY)");
+  if (solver == "pism") {
+    set_defaults({{"-ssa_ksp_type", KSPGMRES}, {"-ssa_pc_type", PCBJACOBI}});
+    if (given("-pc_type") == PCBJACOBI) set_defaults({{"-ssa_sub_pc_type", PCILU}});
+  }
   return std::make_unique<SsaSnes>(ranks, dx, dy, options, grid);
 }
 

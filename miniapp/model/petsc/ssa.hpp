@@ -4,6 +4,7 @@
 //   -ssa_solver auto    own, unless a PETSc option is given for it
 //               own     conjugate gradients with one reduction per iteration
 //               petsc   PETSc's options have the prefix ssa_: -ssa_ksp_type, -ssa_pc_type, ...
+//               pism    petsc with GMRES, block Jacobi and ILU(0), which such options replace
 //
 // The PETSc solver has two values in every cell of the grid's DMDA, with or without moving ice, and
 // the matrix of DMCreateMatrix: 18 nonzeros per row, from kernels/multigrid/nine_point.hpp in cells
@@ -29,8 +30,8 @@
 
 namespace nunatak {
 
-/// `solver`: auto, own or petsc, as above. `ranks` and `grid` must outlive the solver. `grid`: the
-/// DMDA for petsc; nullptr: one is made like `ranks`. dx, dy in m. Collective. Throws Error if
+/// `solver`: as above. `ranks` and `grid` must outlive the solver. `grid`: the
+/// DMDA for PETSc; nullptr: one is made like `ranks`. dx, dy in m. Collective. Throws Error if
 /// options contradict each other.
 std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy,
                                            const SsaOptions& options,

@@ -6,6 +6,7 @@
 #include "io/reader.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/pico/fields.hpp"
+#include "miniapp/tools/compare.hpp"
 
 #include <memory>
 #include <string>
@@ -13,9 +14,6 @@
 #include <vector>
 
 namespace nunatak::tools {
-
-/// Values of all grid cells in raster order, on every rank.
-using GridValues = std::vector<double>;
 
 /// The source of the water in front of the shelves.
 enum class OceanSource { none, fields, box0 };
@@ -27,6 +25,7 @@ public:
   explicit PicoFile(const std::string& path, const std::string& forcing = "");
 
   std::vector<double> x, y; ///< cell coordinates, m
+  Grid grid() const { return {static_cast<int>(x.size()), static_cast<int>(y.size()), x, y}; }
   double dx = 0.0, dy = 0.0;
 
   const std::string& path() const { return m_file.path(); }

@@ -5,8 +5,8 @@ import re
 
 from workshop import SOURCE, Problem
 
-BEGIN = re.compile(r"\s*// lab (\d+) begin: (.*) \| stub: (.*)$")
-END = re.compile(r"\s*// lab (\d+) end$")
+BEGIN = re.compile(r"\s*(?P<comment>//|#|!) lab (\d+) begin: (.*) \| stub: (.*)$")
+END = re.compile(r"\s*(//|#|!) lab (\d+) end$")
 
 
 def labs():
@@ -25,13 +25,13 @@ def without(text, number, path):
     out, holes, inside = [], [], None
     for n, line in enumerate(text.splitlines(), 1):
         begin, end = BEGIN.match(line), END.match(line)
-        if begin and inside is not None or end and int(end[1]) != inside:
+        if begin and inside is not None or end and int(end[2]) != inside:
             raise Problem(f"{path}:{n}: expected 'lab {inside} end', found '{line.strip()}'")
         if begin:
-            inside = int(begin[1])
+            inside = int(begin[2])
             if inside == number:
                 holes.append([])
-                out.append(f"{line[:len(line) - len(line.lstrip())]}{begin[3]} // lab {number}: {begin[2]}")
+                out.append(f"{line[:len(line) - len(line.lstrip())]}{begin[4]} {begin['comment']} lab {number}: {begin[3]}")
         elif end:
             inside = None
         elif inside == number and number is not None:

@@ -12,12 +12,14 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(SOURCE / "perf"))
+sys.path += [str(SOURCE / "perf"), str(SOURCE / "course/tiny")]
+import check as tiny  # noqa: E402
 import launcher  # noqa: E402  (sets what lets ranks outnumber cores)
 
 MPIEXEC = launcher.MPIEXEC
 BUILD = pathlib.Path(os.environ.get("NUNATAK_COURSE_BUILD", SOURCE / "build/course")).absolute()
 DEPS = SOURCE / "build/deps"
+PYTHON = next(p for p in (DEPS / "python/bin/python", pathlib.Path(sys.executable)) if p.exists())  # with the packages of scripts/requirements.txt
 RUN_SECONDS = float(os.environ.get("NUNATAK_COURSE_SECONDS", 60))  # limit for a check of one submission
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
                **os.environ}
@@ -75,6 +77,8 @@ def program(name):
 
 def build(names, seconds):
     """{name: what the compiler said} of the programs that could not be built."""
+    if not names:
+        return {}
     for name in names:
         program(name).unlink(missing_ok=True)
     keep_going = ["-k", "0"] if (BUILD / "build.ninja").exists() else ["-k"]
@@ -85,11 +89,53 @@ def build(names, seconds):
 
 
 def has(need):
+    if need == "mpi4py":
+        return run([PYTHON, "-c", "import mpi4py.MPI"], 60)[0] == 0
     return need != "MPI" or "mpiexec" in (BUILD / "mpiexec.txt").read_text()
 
 
+def compiled(checks):
+    """The programs of these checks; a check by a script has none."""
+    return [c["program"] for c in checks if "script" not in c]
+
+
+def run_tiny(check):
+    """Failures of lab 11: of each file in which something has been written, as course/tiny/check.py finds them."""
+    placed = [BUILD / "labs/11" / path for path in check["script"]]
+    begun = [p for p in placed if not any("not written yet" in line and "| stub:" not in line for line in p.read_text().splitlines())]
+    if not begun:
+        return [{"test": "tiny", "expected": "your code", "found": "lab 11: not written yet"}]
+    return [{"test": path.name, "expected": e, "found": f} for path in begun for e, f in tiny.failures(path.name, path, str(PYTHON))]
+
+
+SIGNALS = {"SIGABRT": "an exception that nothing caught, or a failed check of bounds", "SIGSEGV": "an access outside of an array",
+           "SIGFPE": "a division of integers by zero"}
+
+
+def failure_of(said):
+    """{expected, found, where} of a failure in the words of Catch2's compact reporter, after 'failed: '."""
+    said = re.sub(r"\(0x\w+\)|test cases: .*", "", " ".join(said.split()))[:1500].strip()
+    expression, notes = re.fullmatch(r"(.*?)(?: with \d+ messages?: (.*))?", said).groups()
+    notes = re.findall(r"'(.*?)'(?= and '|$)", notes or "")
+    expression, _, values = expression.partition(" for: ")
+    if expression.startswith("explicitly") and notes:  # FAIL_CHECK(...) of the checks: "where: expected a, found b"
+        where, expected, found = re.fullmatch(r"(?:(.*?): )?expected (.*), found (.*)|(?:.*)", notes.pop()).groups()
+        notes.append(where or "")
+    elif "fatal error condition" in said:
+        signal = re.search(r"SIG\w+", said)
+        expected, found = "an end of the test", f"the program stopped: {SIGNALS.get(signal[0], signal[0]) if signal else said}"
+    elif "unexpected exception" in said:
+        expected, found = "no exception", notes.pop() if notes else expression
+    else:
+        sides, words = re.fullmatch(r"(.+?) == (.+)", values), re.fullmatch(r"(.+?) == (.+)", expression)
+        expected, found = (f"{words[1]} = {sides[2]}", sides[1]) if sides and words else (expression, values or "the opposite")
+    if "{?}" in found:  # lists whose entries Catch2 does not print
+        expected, found = (f"{expected.split(' = ')[0]}: a list of {side.count('{?}')}" for side in (expected, found))
+    return {"expected": expected, "found": found, "where": ", ".join(note.replace(" := ", " = ") for note in notes if note)}
+
+
 def failed_lines(output):
-    """The first three failures in the words of Catch2's compact reporter, which may take several lines each; one for a hole that is empty."""
+    """The first three failures of a check, each with what was expected, what was found, and where; one for a hole that is empty."""
     empty = re.search(r"lab \d+: not written yet", output)
     if empty:
         return [{"expected": "your code", "found": empty[0]}]
@@ -97,14 +143,20 @@ def failed_lines(output):
     for said in re.split(r"^(?=[^\n]+?\.[ch]pp:\d+: |Failed )", output, flags=re.M):
         found = re.match(r"([^\n]+?):(\d+): failed: (.*)", said, re.S)
         if found:
-            expression, _, values = " ".join(found[3].split())[:1000].partition(" for: ")
-            where = re.sub(r".*/(?=(?:tests|kernels|io|miniapp)/)", "", found[1])
-            failures.append({"test": f"{where}:{found[2]}", "expected": expression if values else "no exception", "found": values or expression})
-    return failures[:3]
+            failure = failure_of(found[3])
+            line = re.sub(rf"^(\.\./\.\.|{re.escape(str(BUILD))}/labs/\d+|{re.escape(str(SOURCE))})/", "", found[1]) + ":" + found[2]
+            failures.append({**failure, "where": ", ".join(filter(None, [failure["where"], line]))})
+    of_mpi = re.search(r"\*\*\* (MPI_ERR_\w+: .*)", output)
+    if of_mpi:
+        failures.insert(0, {"expected": "calls of MPI that fit each other", "found": of_mpi[1]})
+    useful = [f for f in failures if f["expected"] != "explicitly" and "SIGTERM" not in f["found"]]  # output of ranks is mixed, mpiexec ends the others
+    return (useful or failures)[:3]
 
 
 def run_check(check, seconds=RUN_SECONDS):
     """Failures of one check: a list of {test, expected, found}, empty if it passes. `seconds`: the limit for each number of ranks."""
+    if "script" in check:
+        return run_tiny(check)
     words = [program(check["program"]), check["tests"], "--reporter", "compact", "--order", "decl", "--colour-mode", "none"]
     mpiexec = (BUILD / "mpiexec.txt").read_text().split(";")
     failures = []
@@ -113,10 +165,10 @@ def run_check(check, seconds=RUN_SECONDS):
             status, output = run(([*mpiexec, ranks] if ranks else []) + words, seconds, folder)
         failures += failed_lines(output)
         if status is None:
-            failures.append({"expected": f"an end within {seconds:g} s", "found": "none"})
+            failures.append({"expected": f"an end within {seconds:g} s", "found": "none: a loop that does not end, or a message that nobody sends"})
             break
         elif status != 0 and not failures:
             failures.append({"expected": "status 0", "found": f"status {status}: {output[-200:].strip()}"})
         elif status == 0 and "Passed" not in output and "passed" not in output:
             failures.append({"expected": "tests that pass", "found": output[-200:].strip() or "no test"})
-    return [{"test": check["program"], **failure} for failure in failures]
+    return [{"expected": f["expected"], "found": f["found"], "test": ": ".join(filter(None, [check["program"], f.get("where")]))} for f in failures]

@@ -8,10 +8,9 @@ import importlib.util
 import json
 import pathlib
 import shutil
-import sys
 import tempfile
 
-from workshop import DEPS, SOURCE, run
+from workshop import PYTHON, SOURCE, run
 
 NOISE = 0.001  # of a time
 RANKS = (1, 2, 4, 8, 16, 32, 64)
@@ -36,10 +35,9 @@ def write(folder, seed, names):
 def results_of(folder):
     """(the results of a page, None) or (None, a failure)."""
     if (folder / "study/runs.jsonl").is_file():
-        python = next((p for p in (DEPS / "python/bin/python", pathlib.Path(sys.executable)) if p.exists()))
         with tempfile.TemporaryDirectory() as page:
             shutil.copytree(folder / "study", f"{page}/study", symlinks=True)
-            status, said = run([python, SOURCE / "perf/study", "report", f"{page}/study", "-o", page], 300)
+            status, said = run([PYTHON, SOURCE / "perf/study", "report", f"{page}/study", "-o", page], 300)
             path = pathlib.Path(page, "results.json")
             if not path.exists():
                 return None, ("results that can be reported", f"status {status}: {said[-300:].strip()}")

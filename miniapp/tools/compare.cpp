@@ -1,0 +1,182 @@
+#include "miniapp/tools/compare.hpp"
+
+#include "miniapp/base/text_file.hpp"
+
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <ostream>
+#include <sstream>
+
+namespace nunatak::tools {
+
+namespace {
+
+Record as_json(double value) {
+  if (!std::isfinite(value)) return "none";
+  if (value == std::rint(value) && std::fabs(value) < 1e15) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+std::string digits(double value, int n) {
+  if (!std::isfinite(value)) return "none";
+  if (value == std::rint(value) && std::fabs(value) < 1e15)
+    return std::to_string(static_cast<std::int64_t>(value));
+  std::ostringstream text;
+  text.precision(n);
+  text << value;
+  return text.str();
+}
+
+/// "found - expected  +1  12  ####": up to eight values, rounded to one digit; the others together.
+std::string histogram(const FieldDifference& d, const std::string& indent) {
+  constexpr std::size_t most = 8, longest_bar = 40;
+  const auto others = HUGE_VAL; // in the order of the map these are the last two
+  std::map<double, std::size_t> count;
+  std::size_t missing = 0;
+  for (const WrongCell& w : d.wrong) {
+    const double difference = w.found - w.expected;
+    const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(difference))));
+    if (std::isfinite(difference))
+      count[std::round(difference / unit) * unit] += 1;
+    else
+      missing += 1;
+  }
+  while (count.size() > most + count.count(others)) {
+    const auto rarest =
+        std::min_element(count.begin(), count.end(), [&](const auto& a, const auto& b) {
+          return b.first == others || (a.first != others && a.second < b.second);
+        });
+    count[others] += rarest->second;
+    count.erase(rarest);
+  }
+  std::size_t largest = missing;
+  for (const auto& bin : count) largest = std::max(largest, bin.second);
+  std::ostringstream out;
+  std::string title = "found - expected";
+  const auto row = [&](const std::string& value, std::size_t n) {
+    out << indent << std::setw(16) << title << std::setw(10) << value << std::setw(9) << n << "  "
+        << std::string((longest_bar * n + largest - 1) / largest, '#') << "\n";
+    title.clear();
+  };
+  for (const auto& [value, n] : count)
+    row(value == others ? "others" : (value > 0 ? "+" : "") + digits(value, 1), n);
+  if (missing > 0) row("missing", missing);
+  return out.str();
+}
+
+} // namespace
+
+double FieldDifference::largest() const {
+  double largest = 0.0;
+  for (const WrongCell& w : wrong) {
+    const double difference = std::fabs(w.found - w.expected);
+    if (!(difference <= largest) && !std::isnan(largest)) largest = difference;
+  }
+  return largest;
+}
+
+Record FieldDifference::record(const Grid& grid) const {
+  Record record = {{"field", name}, {"compared", compared}, {"different", wrong.size()}};
+  for (const char* key : {"largest", "j", "i", "x_m", "y_m", "expected", "found"})
+    record[key] = Record();
+  if (wrong.empty()) return record;
+  const WrongCell& first = wrong.front();
+  const auto j = first.cell / grid.Mx, i = first.cell % grid.Mx;
+  record["largest"] = as_json(largest());
+  record["j"] = j;
+  record["i"] = i;
+  if (!grid.x.empty()) record["x_m"] = grid.x[static_cast<std::size_t>(i)];
+  if (!grid.y.empty()) record["y_m"] = grid.y[static_cast<std::size_t>(j)];
+  record["expected"] = as_json(first.expected);
+  record["found"] = as_json(first.found);
+  return record;
+}
+
+GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs) {
+  using Pair = std::pair<std::int64_t, std::int64_t>;
+  const auto id = [](double v) { return std::fabs(v) < 1e15 ? std::llround(v) : 0; }; // NaN: 0
+  std::map<Pair, std::int64_t> cells; // common cells of each pair of numbers
+  std::int64_t unused = 1;
+  for (std::size_t n = 0; n < ours.size(); ++n) {
+    const Pair pair{id(ours[n]), id(theirs[n])};
+    cells[pair] += 1;
+    unused = std::max(unused, pair.second + 1);
+  }
+  std::vector<std::pair<std::int64_t, Pair>> order; // largest pairs first
+  for (const auto& [pair, count] : cells) order.emplace_back(-count, pair);
+  std::sort(order.begin(), order.end());
+  std::map<std::int64_t, std::int64_t> number{{0, 0}}, taken{{0, 0}}; // 0, outside, maps to itself
+  for (const auto& [count, pair] : order) {
+    if (number.count(pair.first) > 0 || taken.count(pair.second) > 0) continue;
+    number[pair.first] = pair.second;
+    taken[pair.second] = pair.first;
+  }
+  GridValues result = ours;
+  for (double& v : result) {
+    const std::int64_t own = std::llround(v);
+    if (number.count(own) == 0) number[own] = unused++;
+    v = static_cast<double>(number.at(own));
+  }
+  return result;
+}
+
+std::string located(const WrongCell& w, const Grid& grid) {
+  const auto j = w.cell / grid.Mx, i = w.cell % grid.Mx;
+  std::string text = "row " + std::to_string(j) + ", column " + std::to_string(i);
+  if (!grid.x.empty() && !grid.y.empty()) {
+    text += " (x = " + digits(1e-3 * grid.x[static_cast<std::size_t>(i)], 8) +
+            " km, y = " + digits(1e-3 * grid.y[static_cast<std::size_t>(j)], 8) + " km)";
+  }
+  int n = 4;
+  while (n < 17 && digits(w.expected, n) == digits(w.found, n)) n += 1;
+  return text + ": expected " + digits(w.expected, n) + ", found " + digits(w.found, n);
+}
+
+std::string details(const FieldDifference& d, const Grid& grid, const std::string& indent) {
+  std::string text = indent + d.name + ": " + std::to_string(d.wrong.size()) + " of " +
+                     std::to_string(d.compared) + " cells differ\n";
+  for (std::size_t n = 0; n < std::min<std::size_t>(3, d.wrong.size()); ++n)
+    text += indent + "  " + located(d.wrong[n], grid) + "\n";
+  return text + histogram(d, indent + "  ");
+}
+
+void print_differences(std::ostream& out, const std::vector<FieldDifference>& fields,
+                       const Grid& grid) {
+  std::vector<Record> records;
+  for (const FieldDifference& d : fields) records.push_back(d.record(grid));
+  print_table(out, records,
+              {{"field", "field"},
+               {"compared", "cells"},
+               {"different", "different"},
+               {"largest", "largest difference"}});
+  for (const FieldDifference& d : fields) {
+    if (!d.wrong.empty()) out << "\n" << details(d, grid);
+  }
+}
+
+void write_picture(const std::string& path, const Grid& grid,
+                   const std::function<int(std::size_t cell)>& grey,
+                   const std::vector<FieldDifference>& fields, int scale) {
+  std::vector<char> wrong(grid.cells(), 0);
+  for (const FieldDifference& field : fields) {
+    for (const WrongCell& w : field.wrong) wrong[static_cast<std::size_t>(w.cell)] = 1;
+  }
+  std::string text =
+      "P6\n" + std::to_string(grid.Mx * scale) + " " + std::to_string(grid.My * scale) + "\n255\n";
+  for (int row = 0; row < grid.My; ++row) {
+    const int j = grid.y_ascends() ? grid.My - 1 - row : row;
+    std::string line;
+    for (int i = 0; i < grid.Mx; ++i) {
+      const auto n = static_cast<std::size_t>(j) * static_cast<std::size_t>(grid.Mx) +
+                     static_cast<std::size_t>(i);
+      const auto pixel =
+          wrong[n] != 0 ? std::string("\xff\0\0", 3) : std::string(3, static_cast<char>(grey(n)));
+      for (int k = 0; k < scale; ++k) line += pixel;
+    }
+    for (int k = 0; k < scale; ++k) text += line;
+  }
+  write_text_file(path, text);
+}
+
+} // namespace nunatak::tools

@@ -1,0 +1,69 @@
+"""-like: PISM's methods give the results of the default, at PISM's numbers of messages; each of its options can be replaced."""
+import json
+
+import numpy as np
+import pytest
+from conftest import assert_same_bits, refused, variables
+
+MARINE = ("-init", "marine", "-grid_dx", "48km", "-grid_Mz", "5", "-run_steps", "3")
+
+
+@pytest.fixture
+def run(nunatak, tmp_path):
+    def call(name, *options, ranks=1, **keywords):
+        nunatak(*MARINE, *options, "-o", f"{name}.nc", "-report", f"{name}.json", ranks=ranks, status=0, **keywords)
+        return json.loads((tmp_path / f"{name}.json").read_text())
+    return call
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_all_but_the_ssa_is_the_same_bits(run, tmp_path, ranks):
+    default = run("default", ranks=ranks)
+    for like in ("pism", "pism2026"):
+        report = run("own", "-like", like, "-ssa_solver", "own", ranks=ranks)
+        assert_same_bits(tmp_path / "default.nc", tmp_path / "own.nc")
+        assert report["ocean"]["updates_with_kept_geometry"] == 0 and report["ocean"]["updates"] == default["ocean"]["updates"]
+        assert report["messages"]["halo"]["exchanges_per_rank"] > 1.5 * default["messages"]["halo"]["exchanges_per_rank"]
+        assert report["output"]["format"] == "netcdf4"
+
+
+def test_the_ssa_is_the_same_up_to_its_tolerance(run, tmp_path):
+    """Bits of masks and distances; velocities as near as residuals of 1e-9."""
+    run("default", "-ssa_tolerance", "1e-9")
+    for ranks in (1, 3):
+        report = run("pism", "-like", "pism", "-ssa_tolerance", "1e-9", ranks=ranks)
+        assert "gmres until 0.05; PETSc's bjacobi" in report["ssa"]["solver"]
+        one, other = variables(tmp_path / "default.nc"), variables(tmp_path / "pism.nc")
+        for name, values in one.items():
+            assert np.abs(values - other[name]).max() <= (1e-6 * np.abs(values).max() if values.dtype.kind == "f" else 0), name
+
+
+def test_collectives_are_those_of_pism(run):
+    """Of an update of PICO: 10 gathers of five labellings, 48 reductions, and those of the distances, two fields one after the other."""
+    for like in ("pism", "pism2026"):
+        ocean = run("pism", "-like", like, "-grid_dx", "32km", "-run_steps", "1", ranks=3)["ocean"]
+        assert ocean["collectives"] == 58 + ocean["distance_rounds"]
+    assert ocean["collectives"] == 62  # as counted in PISM 2.3.2 with bfs
+    kept = run("kept", "-like", "pism", "-pico_skip_unchanged", "yes", "-run_steps", "1", "-dt_max", "0.0001", ranks=3)["ocean"]
+    assert kept["updates_with_kept_geometry"] == 1 and kept["collectives"] == 8 + 28
+
+
+def test_every_option_can_be_replaced(run, tmp_path):
+    """On the command line, in a file, in PETSC_OPTIONS; the report says which options are those of -like."""
+    whole = run("whole", "-like", "pism")["set_by_like"]
+    assert whole == {"halo": "dmda", "ssa_solver": "pism", "pico_distance": "sweep", "pico_batch": "no", "pico_skip_unchanged": "no",
+                     "io_format": "netcdf4", "io_transport": "sync"}
+    (tmp_path / "mine.yaml").write_text("pico: {batch: yes, skip_unchanged: yes}\nlike: pism2026\n")
+    report = run("mine", "-options_file", "mine.yaml", "-io_format", "direct", "-ssa_pc_type", "asm", ranks=2,
+                 environment={"PETSC_OPTIONS": "-halo packed"})
+    assert report["set_by_like"] == {"ssa_solver": "pism", "pico_distance": "bfs", "io_transport": "sync"}
+    options = report["options"]
+    assert (options["halo"], options["io_format"], options["pico_batch"], options["like"]) == ("packed", "direct", True, "pism2026")
+    assert "gmres until 0.05; PETSc's asm" in report["ssa"]["solver"]
+    assert run("none")["set_by_like"] == {}
+
+
+def test_help_and_errors(nunatak):
+    told = " ".join(nunatak("-help", status=0).out.split())
+    assert "-halo dmda, -ssa_solver pism, -pico_distance sweep, -pico_batch no" in told and "none|pism|pism2026" in told
+    refused(nunatak("-like", "cism"), "option -like: expected one of none|pism|pism2026, found 'cism'")
