@@ -46,6 +46,28 @@ Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe);
 /// border belongs to the later part; a variable without dimensions is not cut.
 Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin);
 
+/// Where the variables of a file begin, and how its first record is dealt.
+struct DealtFile {
+  std::vector<std::uint64_t> begin;
+  Deal deal;
+
+  DealtFile(const Schema& schema, std::vector<std::uint64_t> begin_, std::size_t aggregators,
+            std::size_t stripe);
+  Boxes boxes(const Schema& schema, std::size_t v) const {
+    return run_boxes(schema, v, deal, begin[v]);
+  }
+};
+
+/// What the model above counts of a variable, of one rank or of several together.
+struct MoveCounts {
+  std::int64_t calls = 0, bytes = 0, sent = 0; ///< native calls; bytes; of them sent if they move
+};
+/// Of the rank that has `mine` of variable `v`, and writes the boxes `own` if values move.
+MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine,
+                       const std::vector<Box>& own);
+/// Whether a variable moves, from the counts of all ranks.
+bool pays_to_move(const MoveCounts& counts, const Deal& deal);
+
 /// The boxes if the variables lie as in packed_layout(), without asking the format.
 Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
 

@@ -18,6 +18,7 @@
 // bed of low ice plains behind some bays, deep enough for the ice to float.
 #pragma once
 
+#include "kernels/cases/angles.hpp"
 #include "kernels/cases/noise.hpp"
 #include "kernels/cases/synthetic.hpp"
 
@@ -36,19 +37,19 @@ public:
   Site at(double x, double y) const {
     const double X = x + 60e3 * rough_noise(m_seed + 10, x, y, 500e3);
     const double Y = y + 60e3 * rough_noise(m_seed + 20, x, y, 500e3);
-    const double angle = std::atan2(Y, X), coast = coast_radius(angle) - std::hypot(X, Y);
+    const double angle = synthetic::angle(X, Y), coast = coast_radius(angle) - length(X, Y);
     double d = coast, plain = 0.0, mound = 0.0, pit = 0.0;
     bool hole = false;
     for (const Bay& bay : m_bays) {
       d = smooth_min(d, bay.distance(X, Y), 60e3);
       if (bay.plain > 0.0)
-        plain = std::max(plain, bump(std::max(std::hypot(X - bay.xa, Y - bay.ya) - bay.ra, 0.0),
-                                     0.0, bay.plain));
+        plain = std::max(
+            plain, bump(std::max(length(X - bay.xa, Y - bay.ya) - bay.ra, 0.0), 0.0, bay.plain));
     }
     for (const Disc& rise : m_rises)
       mound = std::max(mound, bump(X - rise.x, Y - rise.y, rise.radius));
     for (const Disc& lake : m_lakes) pit = std::max(pit, bump(X - lake.x, Y - lake.y, lake.radius));
-    for (const Disc& h : m_holes) hole = hole || std::hypot(X - h.x, Y - h.y) < h.radius;
+    for (const Disc& h : m_holes) hole = hole || length(X - h.x, Y - h.y) < h.radius;
     // the front is where `front` is 0: up to 40 km behind the coast, or over 30 km before it
     const double advance = 130e3 * (noise(m_seed + 30, X, Y, 400e3) - 0.3);
     const double front = coast + (advance > 30e3 ? advance : std::clamp(advance, -40e3, -15e3));
@@ -60,7 +61,7 @@ public:
         (10.5 + 2.0 * noise(m_seed + 50, X, Y, 900e3) - 3.5 * west) * (1.0 - plain) + 0.8 * plain;
     const double h0 = 250.0;
     const double h_sheet = h_gl + std::sqrt(h0 * h0 + c * std::max(d, 0.0)) - h0;
-    const double h_shelf = h_front + (h_gl - h_front) * std::exp(std::min(d, 0.0) / 150e3);
+    const double h_shelf = h_front + (h_gl - h_front) * elementary::exp(std::min(d, 0.0) / 150e3);
     const double h = (d > 0.0 ? h_sheet : h_shelf) + 160.0 * mound;
 
     Site site;
@@ -72,8 +73,8 @@ public:
     site.H = ice && resting > 30.0 ? std::min(resting, floating) : 0.0; // thinner: a nunatak
 
     const double elevation = std::max(site.H > 0.0 ? h : site.b, 0.0);
-    const double r = std::hypot(x, y) / 2400e3;
-    site.M = (0.03 + 0.5 * std::exp(-elevation / 800.0)) / seconds_per_year;
+    const double r = length(x, y) / 2400e3;
+    site.M = (0.03 + 0.5 * elementary::exp(-elevation / 800.0)) / seconds_per_year;
     site.T_s = 259.0 - 8.5e-3 * elevation - 8.0 * std::max(1.0 - r * r, 0.0);
     site.G = 0.055 + 0.01 * noise(m_seed + 60, X, Y, 700e3) + 0.02 * west;
     site.basin = basin_of(angle);
@@ -102,14 +103,13 @@ private:
     double distance(double x, double y) const {
       const double ux = xb - xa, uy = yb - ya;
       const double t = std::clamp(((x - xa) * ux + (y - ya) * uy) / (ux * ux + uy * uy), 0.0, 1.0);
-      return std::hypot(x - xa - t * ux, y - ya - t * uy) - (ra + t * (rb - ra));
+      return length(x - xa - t * ux, y - ya - t * uy) - (ra + t * (rb - ra));
     }
     /// A disc inside: t from the inland to the sea end, s from the left rim (-1) to the right (1).
     Disc place(double t, double s, double radius) const {
       const double ux = xb - xa;
       const double uy = yb - ya;
-      const double length = std::hypot(ux, uy);
-      const double off = s * (ra + t * (rb - ra)) / length;
+      const double off = s * (ra + t * (rb - ra)) / length(ux, uy);
       return {xa + t * ux - off * uy, ya + t * uy + off * ux, radius};
     }
   };
@@ -132,14 +132,14 @@ private:
   double coast_radius(double angle) const {
     double R = 2000e3;
     for (int k = 2; k <= 5; ++k)
-      R += 400e3 / k * (2.0 * random(k) - 1.0) * std::cos(k * angle + 2.0 * pi * random(100 + k));
+      R += 400e3 / k * (2.0 * random(k) - 1.0) * cosine(k * angle + 2.0 * pi * random(100 + k));
     return R;
   }
 
   /// 1 in the west, where the bed is below sea level, 0 in the east.
   double west_weight(double x, double y) const {
     const double direction = 2.0 * pi * random(200);
-    return step(0.5 + (x * std::cos(direction) + y * std::sin(direction) - 500e3) / 1000e3);
+    return step(0.5 + (x * cosine(direction) + y * sine(direction) - 500e3) / 1000e3);
   }
 
   int basin_of(double angle) const {
@@ -150,7 +150,7 @@ private:
   /// Bed without mounds and pits. h_sea: shelf surface here (on land: at the grounding line).
   double bed(double x, double y, double d, double coast, double h_sea, double west,
              double plain) const {
-    const double cavity = 60.0 + 260.0 * (1.0 - std::exp(std::min(d, 0.0) / 80e3)) *
+    const double cavity = 60.0 + 260.0 * (1.0 - elementary::exp(std::min(d, 0.0) / 80e3)) *
                                      (1.0 + 0.25 * noise(m_seed + 91, x, y, 120e3));
     const double sea = -float_depth * h_sea - cavity;
     const double break_at =
@@ -191,12 +191,12 @@ private:
       const double angle = 2.0 * pi * (middle + random(300));
       const double R = coast_radius(angle);
       const double lean = angle + 0.5 * (random(n + 2) - 0.5);
-      const double xb = (R + 60e3) * std::cos(angle);
-      const double yb = (R + 60e3) * std::sin(angle);
+      const double xb = (R + 60e3) * cosine(angle);
+      const double yb = (R + 60e3) * sine(angle);
       const double length = size * kind->depth + 60e3;
       const double rb = size * kind->half_width, ra = rb * (0.5 + 0.3 * random(n + 3));
       const Bay bay{
-          xb - length * std::cos(lean), yb - length * std::sin(lean), xb, yb, ra, rb, kind->plain};
+          xb - length * cosine(lean), yb - length * sine(lean), xb, yb, ra, rb, kind->plain};
       m_bays.push_back(bay);
       if (kind == &giant) {
         for (int k = 0; k < 4; ++k)
@@ -212,7 +212,7 @@ private:
           const double direction = lean + pi + side * (0.35 + 0.25 * random(n + 7));
           const double far = ra + 55e3;
           m_lakes.push_back(
-              {bay.xa + far * std::cos(direction), bay.ya + far * std::sin(direction), 55e3});
+              {bay.xa + far * cosine(direction), bay.ya + far * sine(direction), 55e3});
         }
       }
     }

@@ -323,6 +323,28 @@ template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int re
   work(level, visits_of_product, 1, residual);
 }
 
+template <class Real>
+void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
+                             const std::vector<int>& counts) {
+  Level& level = m_levels[0];
+  ChebyshevSteps factors(level.polynomial);
+  std::vector<NinePoint<Real>> parts = level.parts; // of the same arrays
+  for (std::size_t n = 0; n < parts.size(); ++n) {
+    parts[n].choose(chosen[n], counts[n]);
+    Kokkos::deep_copy(parts[n].d, Real(0));
+    Kokkos::deep_copy(parts[n].e, Real(0));
+    invert_diagonal(parts[n]);
+    start_from_zero(parts[n], level.polynomial, 0);
+  }
+  const auto steps = [&parts](std::size_t n) { return parts[n].d.data(); };
+  for (int k = 1; k < level.polynomial.degree; ++k) {
+    factors.next();
+    level.halo.move(2, steps, steps);
+    for (NinePoint<Real>& part : parts) step(part, factors, 0);
+  }
+  for (const NinePoint<Real>& part : parts) finish(part, false, 0);
+}
+
 template class Multigrid<float>;
 template class Multigrid<double>;
 

@@ -66,6 +66,11 @@ public:
   /// The same, and r = b - A x; no extra exchange, unless the finest level has one ring.
   void cycle_with_residual() { cycle(0, true); }
 
+  /// The same for some cells of the finest level, by its smoother; x is 0 elsewhere. chosen[n]:
+  /// counts[n] positions in finest(n).cells. Needs A and b there; the next cycle needs
+  /// set_operator(). One exchange per degree of the smoother above 1.
+  void smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen, const std::vector<int>& counts);
+
   /// "381 x 381 (52925) on 64 ranks, 191 x 191 (13760), ...": points and unknown cells of each
   /// level, and its number of ranks where it changes. Levels of this process: on rank 0 all.
   std::string describe() const;

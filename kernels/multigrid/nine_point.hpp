@@ -137,6 +137,17 @@ template <class Real> struct NinePoint {
     Kokkos::fence("multigrid: number of unknowns");
     within.assign(found().rings, found().rings + rings + 1);
   }
+  /// Restricts this copy to `count` of the owned unknowns, without ghosts.
+  void choose(const Kokkos::View<int*, Mem>& chosen, int count) {
+    const auto all = cells;
+    const Kokkos::View<int*, Mem> some(Kokkos::view_alloc("cells", Kokkos::WithoutInitializing),
+                                       static_cast<std::size_t>(count));
+    Kokkos::parallel_for(
+        "multigrid: chosen cells", Kokkos::RangePolicy<Exec>(0, count),
+        KOKKOS_LAMBDA(int n) { some(n) = all(chosen(n)); });
+    cells = some;
+    within.assign(1, count);
+  }
   int size() const { return within[0]; } ///< owned unknowns
   int within_ring(int ring) const { return within[ring]; }
   /// The rows, indexed by view indices of the owned patch.

@@ -189,11 +189,19 @@ KOKKOS_INLINE_FUNCTION CornerRows corners(const Array2<double>& a, int j, int i)
   return {&a(j, i), &a(j + 1, i)};
 }
 
+/// f(k, element) for each element, or for those of the chosen cells.
 template <class F> void for_each_element(const char* label, const SsaPatch& p, const F& f) {
   const auto elements = p.elements;
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.lengths.elements),
-      KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
+  const auto chosen = p.chosen.elements;
+  if (p.chosen.alone) {
+    Kokkos::parallel_for(
+        label, Kokkos::RangePolicy<Exec>(0, p.chosen.lengths.elements),
+        KOKKOS_LAMBDA(int m) { f(chosen(m), elements(chosen(m))); });
+  } else {
+    Kokkos::parallel_for(
+        label, Kokkos::RangePolicy<Exec>(0, p.lengths.elements),
+        KOKKOS_LAMBDA(int k) { f(k, elements(k)); });
+  }
 }
 
 /// The same on CPUs; row(k, n, j, i) for n adjacent elements between icy cells, from k at (j, i).
@@ -224,7 +232,7 @@ template <class Row, class One>
 void for_each_element(const char* label, const SsaPatch& p, bool by_rows, const Row& row,
                       const One& one) {
   if constexpr (loops_on_host) {
-    if (by_rows) return for_each_row(label, p, row, one);
+    if (by_rows && !p.chosen.alone) return for_each_row(label, p, row, one);
   }
   for_each_element(label, p, one);
 }

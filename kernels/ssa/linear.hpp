@@ -39,6 +39,12 @@ public:
   /// the matrix is not positive. Collective: one reduction and one cycle per iteration.
   virtual int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
                     int most) = 0;
+  /// Adds to y (`first`: sets it to) a step for the residual b in the chosen cells alone, by
+  /// smoothing with their matrix at (u, v), after the residual there. The next solve needs
+  /// set_matrix(). Collective: one exchange per degree of the smoother above 1.
+  virtual void smooth_chosen(const std::vector<Array2<double>>& u,
+                             const std::vector<Array2<double>>& v, const std::vector<List>& b,
+                             const std::vector<List>& y, bool first) = 0;
   virtual std::string describe() const = 0; ///< describes the levels
 };
 
@@ -95,6 +101,25 @@ public:
     return -1;
   }
 
+  void smooth_chosen(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v,
+                     const std::vector<List>& b, const std::vector<List>& y, bool first) override {
+    std::vector<Kokkos::View<int*, Mem>> chosen;
+    std::vector<int> counts;
+    for (int local = 0; local < m_ranks.local_size(); ++local) {
+      const auto n = static_cast<std::size_t>(local);
+      const SsaPatch& p = m_assembly.patch(local);
+      ssa::jacobian(p, u[n], v[n], ssa::Linearisation::weighted,
+                    m_multigrid.finest(local).rows_of_owned(), true);
+      take_residual(local, b[n]);
+      chosen.push_back(p.chosen.unknowns);
+      counts.push_back(p.chosen.lengths.unknowns);
+      m_ranks.work(local, visits_of_smoothing * counts[n]);
+    }
+    m_multigrid.smooth(chosen, counts);
+    for (int local = 0; local < m_ranks.local_size(); ++local)
+      give_step(local, y[static_cast<std::size_t>(local)], first);
+  }
+
   std::string describe() const override {
     return std::string(sizeof(Real) == sizeof(float) ? "single" : "double") +
            " precision, levels (unknown cells): " + m_multigrid.describe();
@@ -102,7 +127,8 @@ public:
 
 private:
   // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
-  static constexpr std::int64_t visits_of_matrix = 33, visits_of_iteration = 8;
+  static constexpr std::int64_t visits_of_matrix = 33, visits_of_iteration = 8,
+                                visits_of_smoothing = 70;
 
   using Vector = Kokkos::View<Real*, Mem>;
   struct Vectors {
@@ -126,6 +152,27 @@ public: // nvcc requires it for functions with loops
             finest.data()[2 * static_cast<std::ptrdiff_t>(places(n)) + m - 2 * n] = r(m);
             to(m) = p(m) = s(m) = 0;
           }
+        });
+  }
+
+  /// The right-hand side of the finest level; its solution added to y, or put there.
+  void take_residual(int local, const List& r) {
+    const Rows<Real> finest = m_multigrid.finest(local).b;
+    const auto places = m_multigrid.finest(local).cells;
+    ssa::for_each_unknown(
+        "ssa: chosen residuals", m_assembly.patch(local), KOKKOS_LAMBDA(int n, int, int) {
+          const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
+          for (int m = 0; m < 2; ++m) finest.data()[c + m] = static_cast<Real>(r(2 * n + m));
+        });
+  }
+  void give_step(int local, const List& y, bool first) {
+    const Rows<Real> finest = m_multigrid.finest(local).x;
+    const auto places = m_multigrid.finest(local).cells;
+    ssa::for_each_unknown(
+        "ssa: chosen steps", m_assembly.patch(local), KOKKOS_LAMBDA(int n, int, int) {
+          const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
+          for (int m = 0; m < 2; ++m)
+            y(2 * n + m) = finest.data()[c + m] + (first ? 0.0 : y(2 * n + m));
         });
   }
 

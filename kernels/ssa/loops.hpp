@@ -18,20 +18,58 @@ namespace nunatak::ssa {
 /// Linearisation of the equations about (u, v):
 ///   at_rest    viscosity of a typical strain rate of ice streams and shelves, where (u, v) is 0
 ///   picard     viscosity and drag of (u, v), frozen
+///   newton     the derivative at (u, v)
 ///   weighted   Newton's derivative, weighted by newton_weight with the change since the last
 ///              Jacobian; that of the drag in the direction of follow_direction
-enum class Linearisation { at_rest, picard, weighted };
+enum class Linearisation { at_rest, picard, newton, weighted };
 
 /// s-1; ice streams and shelves have 1e-4 to 1e-1 a-1.
 constexpr double strain_rate_at_rest = 0.01 / seconds_per_year;
 
-/// f(n, j, i) for each owned unknown: its position in the lists and its view indices.
+/// f(n, j, i) for each owned unknown, or for the chosen ones: its position in the lists and its
+/// view indices.
 template <class F> void for_each_unknown(const char* label, const SsaPatch& p, const F& f) {
-  const auto places = p.places;
+  const auto places = p.places, chosen = p.chosen.unknowns;
   const int stride = p.patch.xm + 2;
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.unknowns()),
-      KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
+  if (p.chosen.alone) {
+    Kokkos::parallel_for(
+        label, Kokkos::RangePolicy<Exec>(0, p.chosen.lengths.unknowns), KOKKOS_LAMBDA(int m) {
+          const int n = chosen(m);
+          f(n, places(n) / stride, places(n) % stride);
+        });
+  } else {
+    Kokkos::parallel_for(
+        label, Kokkos::RangePolicy<Exec>(0, p.unknowns()),
+        KOKKOS_LAMBDA(int n) { f(n, places(n) / stride, places(n) % stride); });
+  }
+}
+
+/// Chooses the owned unknowns with |r|^2 > limit, N2. Their numbers go to p.chosen.found.
+inline void choose(const SsaPatch& p, const double* r, double limit) {
+  const auto cells = p.chosen.cells;
+  const auto unknowns = p.chosen.unknowns, chosen_elements = p.chosen.elements, places = p.places;
+  const auto elements = p.elements;
+  for_each_unknown(
+      "ssa: large residuals", p, KOKKOS_LAMBDA(int n, int j, int i) {
+        cells(j, i) = r[2 * n] * r[2 * n] + r[2 * n + 1] * r[2 * n + 1] > limit ? 1 : 0;
+      });
+  scan_range<int>(
+      "ssa: chosen cells", 0, p.unknowns(),
+      KOKKOS_LAMBDA(int n, int& before, bool last) {
+        if (cells.data()[places(n)] == 0) return;
+        if (last) unknowns(before) = n;
+        before += 1;
+      },
+      Later<int>(&p.chosen.found.data()->unknowns));
+  scan_range<int>(
+      "ssa: chosen elements", 0, p.lengths.elements,
+      KOKKOS_LAMBDA(int k, int& before, bool last) {
+        const int j = elements(k).j, i = elements(k).i;
+        if (cells(j, i) + cells(j, i + 1) + cells(j + 1, i) + cells(j + 1, i + 1) == 0) return;
+        if (last) chosen_elements(before) = k;
+        before += 1;
+      },
+      Later<int>(&p.chosen.found.data()->elements));
 }
 
 /// Sets fixed velocities, and 0 in ice-free and excluded cells, in owned cells and ghosts.
@@ -96,6 +134,7 @@ inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Arr
   const auto coefficients = p.coefficients;
   const auto q1 = p.q1;
   const auto u_before = p.u_before, v_before = p.v_before;
+  if (how == Linearisation::newton) return;
   const bool picard = how != Linearisation::weighted;
   const double eps2 = p.glen.eps2;
   const auto row = KOKKOS_LAMBDA(int k, int n, int j, int i) {
@@ -146,7 +185,8 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
   const auto drag = p.drag;
   const auto direction = p.direction;
   const auto u_before = p.u_before, v_before = p.v_before;
-  const bool picard = how != Linearisation::weighted;
+  const bool weighted = how == Linearisation::weighted;
+  const double all = how == Linearisation::newton ? 1.0 : 0.0;
   const TillLaw till = p.till;
   for_each_unknown(
       "ssa: drag", p, KOKKOS_LAMBDA(int n, int j, int i) {
@@ -155,9 +195,10 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
         const double change[2] = {U - u_before(j, i), V - v_before(j, i)};
         const double change2 = change[0] * change[0] + change[1] * change[1];
         const double weight =
-            picard ? 0.0 : newton_weight(change2, speed2 + till.delta2, drag_caution);
+            weighted ? newton_weight(change2, speed2 + till.delta2, drag_caution) : all;
+        const double none[2] = {0.0, 0.0};
         double w[2] = {direction(n, 0), direction(n, 1)};
-        if (!picard) follow_direction({U, V}, change, till.delta2, w);
+        follow_direction({U, V}, weighted ? change : none, till.delta2, w);
         for (int m = 0; m < 2; ++m) direction(n, m) = w[m] *= weight;
         const double beta = yield(n) * till.drag(speed2);
         const double slope = beta * till.log_slope(speed2) * Kokkos::sqrt(speed2 + till.delta2);

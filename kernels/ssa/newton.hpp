@@ -2,12 +2,15 @@
 // without PETSc, so that it runs on virtual ranks. The method is described in solver.hpp.
 //
 // Communication of a solve besides SsaAssembly::set_input and the linear systems: one ghost
-// exchange and one reduction per step and per damping, and one of each before the first step.
+// exchange and one reduction per step and per damping, and one of each before the first step. A
+// local solve has one reduction, and an exchange per local step and per degree of its smoother
+// above 1 (where it is undone, one more).
 #pragma once
 
 #include "kernels/ssa/linear.hpp"
 #include "kernels/ssa/solver.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
@@ -69,6 +72,9 @@ private:
   };
   // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
+  // Of a local solve: |residual|^2 of its cells relative to the mean; its steps.
+  static constexpr double large_residual = 0.3;
+  static constexpr int local_steps = 3;
   static constexpr const char* linear_solve = "DIVERGED_LINEAR_SOLVE";
 
   static std::size_t at(int local) { return static_cast<std::size_t>(local); }
@@ -79,6 +85,7 @@ private:
   void iterate() {
     for (int local = 0; local < m_ranks.local_size(); ++local)
       ssa::pack(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].x.data());
+    update_ghosts();
     compute_residuals();
     auto [residual2, speed2, load2] = sums([](const Lists& l, const List& load) {
       const double *g = l.g.data(), *x = l.x.data(), *b = load.data();
@@ -87,26 +94,31 @@ private:
     m_report.initial_residual = m_report.final_residual = std::sqrt(residual2);
     // if driven by fixed values alone, compare with the first residual
     m_report.load_norm = load2 > 0.0 ? std::sqrt(load2) : m_report.initial_residual;
-    auto how = speed2 == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
+    auto how = speed2 == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::newton;
     swap_residuals();
     for (;; how = ssa::Linearisation::weighted) {
       m_report.final_residual = std::sqrt(residual2);
       if (!std::isfinite(residual2)) return stop("DIVERGED_FNORM_NAN");
-      if (m_report.final_residual <= m_options.tolerance * m_report.load_norm)
-        return stop("CONVERGED_FNORM_ABS");
+      if (residual2 <= converged2()) return stop("CONVERGED_FNORM_ABS");
       if (m_report.steps == m_options.max_steps) return stop("DIVERGED_MAX_IT");
       if (!solve_linearised(how)) return stop(linear_solve);
       residual2 = search();
       m_report.steps += 1;
+      if (residual2 > converged2() && !is_linear()) residual2 = solve_locally(residual2);
     }
   }
 
   void stop(const char* reason) { m_report.reason = reason; }
+  double converged2() const {
+    const double residual = m_options.tolerance * m_report.load_norm;
+    return residual * residual;
+  }
+  // All steps have the same matrix.
+  bool is_linear() const { return m_options.glen_n == 1.0 && m_options.till_q == 1.0; }
 
   // Computes the step y. Returns false if the linear system was not solved.
   bool solve_linearised(ssa::Linearisation how) {
-    // all steps have the same matrix
-    const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
+    const bool linear = is_linear();
     const Kokkos::Timer matrix;
     if (!linear || m_report.steps == 0) m_linear->set_matrix(m_u, m_v, how);
     m_report.seconds_jacobian += matrix.seconds();
@@ -117,7 +129,9 @@ private:
       y.push_back(l.y);
     }
     constexpr int most = 1000;
-    const double tolerance = linear ? 1e-4 : m_options.linear_tolerance;
+    // a residual that converges need not become smaller
+    const double enough = std::min(0.9, std::sqrt(converged2()) / m_report.final_residual);
+    const double tolerance = linear ? 1e-4 : std::max(m_options.linear_tolerance, enough);
     const int iterations = m_linear->solve(f, y, tolerance, most);
     m_report.linear_iterations += iterations < 0 ? most : iterations;
     m_report.seconds_linear += system.seconds();
@@ -128,7 +142,7 @@ private:
   double search() {
     std::unique_ptr<SlopeSearch> slope;
     for (double t = 1.0;; t = slope->t()) {
-      for (int local = 0; local < m_ranks.local_size(); ++local) go(local, t);
+      move_to(t);
       compute_residuals();
       const auto [gg, gy, fy] = sums([](const Lists& l, const List&) {
         const double *g = l.g.data(), *y = l.y.data(), *f = l.f.data();
@@ -143,11 +157,68 @@ private:
     }
   }
 
-  void compute_residuals() {
-    m_timer.reset();
+  // A step leaves most of the residual in few cells: margins, grounding lines, ice that hardly
+  // strains. A few steps in these cells alone, each with its own matrix, cost little. They are kept
+  // if they make the residual smaller. Returns |f|^2 after them.
+  double solve_locally(double residual2) {
+    const Kokkos::Timer system;
+    const double limit = large_residual * residual2 / static_cast<double>(m_report.unknown_cells);
+    std::vector<List> f, y;
+    for (int local = 0; local < m_ranks.local_size(); ++local) {
+      f.push_back(m_lists[at(local)].f);
+      y.push_back(m_lists[at(local)].y);
+      ssa::choose(patch(local), f.back().data(), limit);
+    }
+    Kokkos::fence("ssa: number of chosen cells");
+    visit_chosen(true);
+    for (int k = 0; k < local_steps; ++k) {
+      m_linear->smooth_chosen(m_u, m_v, f, y, k == 0);
+      move_to(1.0);
+      for (int local = 0; local < m_ranks.local_size(); ++local)
+        ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], f[at(local)].data());
+    }
+    m_report.seconds_linear += system.seconds();
+    m_report.local_solves += 1;
+    visit_chosen(false);
+    compute_residuals();
+    const double after2 = sums([](const Lists& l, const List&) {
+      const double* g = l.g.data();
+      return DotProducts<double, 3>{{{g, g}, {g, g}, {g, g}}};
+    })[0];
+    const bool smaller = after2 < residual2;
+    visit_chosen(true);
+    if (smaller) {
+      for (int local = 0; local < m_ranks.local_size(); ++local) take(local, 1.0);
+    } else {
+      move_to(0.0);
+    }
+    visit_chosen(false);
+    if (!smaller) compute_residuals(); // as before the local solve
+    swap_residuals();
+    return smaller ? after2 : residual2;
+  }
+  void visit_chosen(bool alone) {
+    for (int local = 0; local < m_ranks.local_size(); ++local) {
+      ssa::Chosen& chosen = m_assembly.patch(local).chosen;
+      chosen.lengths = chosen.found();
+      chosen.alone = alone;
+    }
+  }
+
+  // (u, v) = x - t y, with ghosts.
+  void move_to(double t) {
+    for (int local = 0; local < m_ranks.local_size(); ++local) go(local, t);
+    update_ghosts();
+  }
+  void update_ghosts() {
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
       return {m_u[n], m_v[n]};
     });
+  }
+
+  // At (u, v), whose ghosts are valid.
+  void compute_residuals() {
+    m_timer.reset();
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].g.data());
       m_ranks.work(local, visits_of_residual * patch(local).unknowns());
@@ -185,9 +256,11 @@ public: // nvcc requires it for functions with loops
   /// x -= t y.
   void take(int local, double t) {
     const auto x = m_lists[at(local)].x, y = m_lists[at(local)].y;
-    Kokkos::parallel_for(
-        "ssa: step", Kokkos::RangePolicy<Exec>(0, 2 * patch(local).unknowns()),
-        KOKKOS_LAMBDA(int n) { x(n) -= t * y(n); });
+    ssa::for_each_unknown(
+        "ssa: step", patch(local), KOKKOS_LAMBDA(int n, int, int) {
+          x(2 * n) -= t * y(2 * n);
+          x(2 * n + 1) -= t * y(2 * n + 1);
+        });
   }
 
 private:

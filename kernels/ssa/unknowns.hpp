@@ -76,6 +76,15 @@ struct Lengths {
   }
 };
 
+/// Unknown cells of a patch, and the elements that touch them (choose in loops.hpp).
+struct Chosen {
+  bool alone = false;                         ///< true: the loops of loops.hpp visit only these
+  Array2<int> cells;                          ///< 1: chosen; owned cells
+  Later<Lengths> found;                       ///< of the last loops that made the lists
+  Lengths lengths;                            ///< their copy on the host
+  Kokkos::View<int*, Mem> unknowns, elements; ///< positions in the lists of all, ascending
+};
+
 /// Reallocates a list, with some reserve, if it has less than n elements; uninitialised.
 template <class List> void ensure_size(List& list, int n) {
   const auto size = static_cast<std::size_t>(n);
@@ -115,6 +124,7 @@ struct SsaPatch {
   /// sliding direction for the next Jacobian (follow_direction)
   Kokkos::View<double* [2], Mem> direction;
   Array2<double> u_before, v_before; ///< velocity at the last Jacobian
+  ssa::Chosen chosen;                ///< cells of a local solve
 
   SsaPatch(const Patch& p, double dx_, double dy_, const GlenLaw& glen_, const TillLaw& till_,
            bool till_subgrid_)
@@ -128,7 +138,13 @@ struct SsaPatch {
         grounded("ssa_grounded_area", 0), yield("ssa_yield", 0), load("ssa_load", 0),
         coefficients("ssa_coefficients", 0), drag("ssa_drag", 0), direction("ssa_direction", 0),
         u_before(make_array<double>("ssa_u_before", p)),
-        v_before(make_array<double>("ssa_v_before", p)) {
+        v_before(make_array<double>("ssa_v_before", p)),
+        chosen{false,
+               make_array<int>("ssa_chosen", p),
+               make_later<ssa::Lengths>("ssa_chosen"),
+               {},
+               Kokkos::View<int*, Mem>("ssa_chosen", 0),
+               Kokkos::View<int*, Mem>("ssa_chosen", 0)} {
     q1() = Q1Element(dx, dy);
     sets.parents = Kokkos::View<int*, WorkMem>("ssa_sets", ice.size() + 1);
     ssa::ensure_size(places, p.xm * p.ym); // the maximum
@@ -180,11 +196,15 @@ inline void mark_unknowns(SsaPatch& p) {
   ensure_size(p.load, 2 * unknowns);
   ensure_size(p.drag, unknowns);
   ensure_size(p.direction, unknowns);
-  const auto ice = p.ice, unknown = p.unknown;
+  ensure_size(p.chosen.unknowns, unknowns);
+  ensure_size(p.chosen.elements, elements);
+  const auto ice = p.ice, unknown = p.unknown, chosen = p.chosen.cells;
   const Fixed fixed(p);
   for_each_cell_and_ghost(
-      "ssa: unknowns", p.patch,
-      KOKKOS_LAMBDA(int j, int i) { unknown(j, i) = ice(j, i) != no_ice && !fixed(j, i) ? 1 : 0; });
+      "ssa: unknowns", p.patch, KOKKOS_LAMBDA(int j, int i) {
+        unknown(j, i) = ice(j, i) != no_ice && !fixed(j, i) ? 1 : 0;
+        chosen(j, i) = 0;
+      });
 }
 
 // --- Which ice is held, by a union-find of the ice that does not hold itself; set 0 is held. Most

@@ -11,7 +11,7 @@
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/model/old_series.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 
 #include <cstdio>
 #include <optional>

@@ -28,40 +28,27 @@ std::string digits(double value, int n) {
   return text.str();
 }
 
-/// "found - expected  +1  12  ####": up to eight values, rounded to one digit; the others together.
+/// "found - expected  +1  12  ####": the eight most frequent values, rounded to one digit.
 std::string histogram(const FieldDifference& d, const std::string& indent) {
-  constexpr std::size_t most = 8, longest_bar = 40;
-  const auto others = HUGE_VAL; // in the order of the map these are the last two
-  std::map<double, std::size_t> count;
-  std::size_t missing = 0;
+  std::map<std::string, std::size_t> count;
   for (const WrongCell& w : d.wrong) {
     const double difference = w.found - w.expected;
     const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(difference))));
-    if (std::isfinite(difference))
-      count[std::round(difference / unit) * unit] += 1;
-    else
-      missing += 1;
+    const std::string value = digits(std::round(difference / unit) * unit, 1);
+    count[std::isfinite(difference) ? (difference > 0 ? "+" : "") + value : "missing"] += 1;
   }
-  while (count.size() > most + count.count(others)) {
-    const auto rarest =
-        std::min_element(count.begin(), count.end(), [&](const auto& a, const auto& b) {
-          return b.first == others || (a.first != others && a.second < b.second);
-        });
-    count[others] += rarest->second;
-    count.erase(rarest);
-  }
-  std::size_t largest = missing;
-  for (const auto& bin : count) largest = std::max(largest, bin.second);
+  std::vector<std::pair<std::size_t, std::string>> rows;
+  for (const auto& [value, n] : count) rows.emplace_back(n, value);
+  std::sort(rows.rbegin(), rows.rend());
+  std::size_t others = 0, largest = rows[0].first;
+  for (; rows.size() > 8; rows.pop_back()) others += rows.back().first;
+  if (others > 0) rows.emplace_back(others, "others");
   std::ostringstream out;
-  std::string title = "found - expected";
-  const auto row = [&](const std::string& value, std::size_t n) {
-    out << indent << std::setw(16) << title << std::setw(10) << value << std::setw(9) << n << "  "
-        << std::string((longest_bar * n + largest - 1) / largest, '#') << "\n";
-    title.clear();
-  };
-  for (const auto& [value, n] : count)
-    row(value == others ? "others" : (value > 0 ? "+" : "") + digits(value, 1), n);
-  if (missing > 0) row("missing", missing);
+  for (const auto& [n, value] : rows) {
+    out << indent << (&value == &rows[0].second ? "found - expected" : std::string(16, ' '))
+        << std::setw(10) << value << std::setw(9) << n << "  "
+        << std::string(std::min<std::size_t>(40, (40 * n + largest - 1) / largest), '#') << "\n";
+  }
   return out.str();
 }
 

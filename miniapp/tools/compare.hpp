@@ -14,6 +14,7 @@
 // PICO).
 #pragma once
 
+#include "kernels/grid/ranks.hpp"
 #include "miniapp/tools/records.hpp"
 
 #include <cmath>
@@ -65,6 +66,34 @@ FieldDifference compare(const std::string& name, const Values& expected, const V
     result.wrong.push_back({static_cast<std::int64_t>(n), a, b});
   }
   return result;
+}
+
+/// value(r, j, i) of every cell of the grid on all ranks; r: local rank that owns it. Collective.
+template <class T = double, class F> std::vector<T> gathered(Ranks& ranks, const F& value) {
+  std::vector<std::vector<std::int64_t>> mine;
+  for (int r = 0; r < ranks.local_size(); ++r) {
+    const Patch p = ranks.patch(r);
+    mine.emplace_back();
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        mine.back().push_back(Kokkos::bit_cast<std::int64_t>(
+            static_cast<double>(value(static_cast<std::size_t>(r), j, i))));
+      }
+    }
+  }
+  const std::vector<std::int64_t> all = ranks.gather_all(mine);
+  const Decomposition& d = ranks.decomposition();
+  std::vector<T> values(all.size());
+  auto next = all.begin();
+  for (int rank = 0; rank < d.size(); ++rank) {
+    const Patch p = d.patch(rank);
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i)
+        values[static_cast<std::size_t>(p.cell(j, i))] =
+            static_cast<T>(Kokkos::bit_cast<double>(*next++));
+    }
+  }
+  return values;
 }
 
 /// `ours` renumbered like `theirs`: pairs with most common cells match first; others get a new

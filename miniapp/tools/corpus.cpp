@@ -71,7 +71,6 @@ struct Case {
   Grid grid;
   std::vector<Answer::Field> fields; ///< mask, distance, label, perhaps cell_type or basins
 
-  Patch whole() const { return {grid.Mx, grid.My, 0, 0, grid.Mx, grid.My}; }
   const std::vector<int>& mask() const { return fields[0].values; }
   const std::vector<int>& expected(Judged judged) const {
     return fields[judged == Judged::distance ? 1 : 2].values;
@@ -85,28 +84,26 @@ std::vector<Case> make_cases(const std::string& name, const std::string& catches
   for (int i = 0; i < mask.Mx && mask.x.empty(); ++i) grid.x.push_back(1e3 * i);
   for (int j = 0; j < mask.My && mask.y.empty(); ++j) grid.y.push_back(1e3 * j);
   const SeedRules rules(seeds, domain, mask);
-  const VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, 1));
-  const Patch whole = ranks.patch(0);
+  VirtualRanks ranks(Decomposition::make(mask.Mx, mask.My, 1));
   std::vector<Case> cases;
   for (const auto& start : rules.fields(ranks)) {
     Case c{name, catches, grid, {}};
     if (rules.names().size() > 1) c.name += "_" + std::to_string(cases.size() + 1);
-    const std::vector<int> values = collect(ranks, whole, start);
+    const std::vector<int> values =
+        gathered<int>(ranks, [&](std::size_t, int j, int i) { return start[0](j, i); });
     c.fields = {{"mask", "1 seed, 0 other cells of the domain, -1 outside", values},
                 {"distance", "steps from the seeds, which have 1; 0: no way, -1: outside",
                  flood_distances(mask.Mx, mask.My, values)},
                 {"label", "connected components in raster order, 0: outside",
                  flood_labels(mask.Mx, mask.My, values)}};
-    const auto add = [&](const char* variable, const char* long_name, const auto& value) {
-      c.fields.push_back({variable, long_name, {}});
-      for (int j = 0; j < mask.My; ++j) {
-        for (int i = 0; i < mask.Mx; ++i) c.fields.back().values.push_back(value(j, i));
-      }
-    };
     if (mask.cell_types)
-      add("cell_type", "0 bare land, 2 grounded, 3 floating, 4 ocean", mask.value);
-    if (name == "basins")
-      add("basins", "drainage basin", [&](int, int i) { return i < mask.Mx / 2 ? 1 : 2; });
+      c.fields.push_back(
+          {"cell_type", "0 bare land, 2 grounded, 3 floating, 4 ocean", mask.values()});
+    if (name == "basins") {
+      c.fields.push_back({"basins", "drainage basin", values});
+      for (std::size_t n = 0; n < values.size(); ++n)
+        c.fields.back().values[n] = n % grid.x.size() < grid.x.size() / 2 ? 1 : 2;
+    }
     cases.push_back(std::move(c));
   }
   return cases;
@@ -170,21 +167,12 @@ void write_corpus(const ToolOptions& options, const std::string& seeds) {
   make_folder("-corpus", folder);
   std::vector<Record> records;
   for_each_case(options, seeds, [&](const Case& c) {
-    write_fields(folder + "/" + c.name + ".nc", c.grid, c.whole(), c.fields,
+    write_fields(folder + "/" + c.name + ".nc", c.grid, c.fields,
                  {{"Conventions", "CF-1.8"}, {"title", c.name}, {"catches", c.catches}});
     records.push_back(summary(c));
   });
   write_json(folder + "/cases.json", records);
-  print_table(std::cout, records,
-              {{"case", "case"},
-               {"Mx", "Mx"},
-               {"My", "My"},
-               {"cells", "cells"},
-               {"seeds", "seeds"},
-               {"no_way", "no way"},
-               {"largest", "largest"},
-               {"components", "components"}});
-  std::cout << "\n" << records.size() << " cases in " << folder << "\n";
+  std::cout << records.size() << " cases in " << folder << "\n";
 }
 
 /// A row of the table; "text" says what is wrong and is "" if the answer is equal.
@@ -193,7 +181,7 @@ Record judge(const KitOptions& options, const std::string& variable, const Case&
   const std::vector<int>& whole = c.expected(judged);
   GridValues expected(whole.begin(), whole.end()), found;
   try {
-    found = read_field(options.answers + "/" + c.name + ".nc", variable, c.whole());
+    found = read_field(options.answers + "/" + c.name + ".nc", variable, c.grid);
   } catch (const Error& error) {
     record["result"] = "no answer";
     record["text"] = error.what() + std::string("\n");
@@ -214,24 +202,15 @@ Record judge(const KitOptions& options, const std::string& variable, const Case&
   return record;
 }
 
-/// JUnit's XML, which CI systems show. Names and texts hold no quotes; texts may hold < and &.
-std::string junit_of(const std::string& tool, const std::vector<Record>& records) {
-  std::string cases;
-  int failures = 0, errors = 0;
-  for (const Record& record : records) {
-    const std::string result = record["result"], text = record["text"];
-    const bool missing = result == "no answer";
-    const std::string kind = missing ? "error" : "failure";
-    cases += "  <testcase classname=\"" + tool + "\" name=\"" + std::string(record["case"]) + "\">";
-    if (!text.empty()) {
-      (missing ? errors : failures) += 1;
-      cases += "<" + kind + " message=\"" + result + "\"><![CDATA[" + text + "]]></" + kind + ">";
-    }
-    cases += "</testcase>\n";
-  }
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"" + tool + "\" tests=\"" +
-         std::to_string(records.size()) + "\" failures=\"" + std::to_string(failures) +
-         "\" errors=\"" + std::to_string(errors) + "\">\n" + cases + "</testsuite>\n";
+/// An element of JUnit's XML, which CI systems show. Names hold no quotes; texts may hold < and &.
+std::string junit_of(const std::string& tool, const Record& record) {
+  const std::string name = record["case"], result = record["result"], text = record["text"];
+  const std::string kind = result == "no answer" ? "error" : "failure";
+  return "  <testcase classname=\"" + tool + "\" name=\"" + name + "\">" +
+         (text.empty() ? ""
+                       : "<" + kind + " message=\"" + result + "\"><![CDATA[" + text + "]]></" +
+                             kind + ">") +
+         "</testcase>\n";
 }
 
 void check_answers(const std::string& tool, const ToolOptions& options, const std::string& seeds,
@@ -244,10 +223,11 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
   const std::string usual = judged == Judged::distance ? "distance" : "label",
                     variable = kit.variable.empty() ? usual : kit.variable;
   std::vector<Record> records;
-  std::string differing, texts;
+  std::string differing, texts, junit;
   int different = 0, missing = 0;
   for_each_case(options, seeds, [&](const Case& c) {
     records.push_back(judge(kit, variable, c, judged));
+    junit += junit_of(tool, records.back());
     const std::string result = records.back()["result"], text = records.back()["text"];
     if (result == "equal") return;
     (result == "differs" ? different : missing) += 1;
@@ -266,7 +246,12 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
             << all << " cases: " << all - different - missing << " equal, " << different
             << " differ, " << missing << " without an answer\n"
             << std::flush;
-  if (!kit.junit.empty()) write_text_file(kit.junit, junit_of(tool, records));
+  if (!kit.junit.empty()) {
+    write_text_file(kit.junit, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"" +
+                                   tool + "\" tests=\"" + std::to_string(all) + "\" failures=\"" +
+                                   std::to_string(different) + "\" errors=\"" +
+                                   std::to_string(missing) + "\">\n" + junit + "</testsuite>\n");
+  }
   write_json(options.report, {{"tool", tool}, {"version", NUNATAK_VERSION}, {"cases", records}});
   const std::string of_all = " of " + std::to_string(all) + " cases";
   if (missing > 0)

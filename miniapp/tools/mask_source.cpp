@@ -120,6 +120,14 @@ void MaskOptions::add_to(OptionTable& table) {
                    "cells along either side of a square that replace each cell", 1));
 }
 
+std::vector<int> Mask::values() const {
+  std::vector<int> values;
+  for (int j = 0; j < My; ++j) {
+    for (int i = 0; i < Mx; ++i) values.push_back(value(j, i));
+  }
+  return values;
+}
+
 Mask read_mask(const MaskOptions& options) {
   if (options.file.empty() == options.mask.empty()) {
     throw Error(std::string("options -i and -mask: expected one of them, found ") +

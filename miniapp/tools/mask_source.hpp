@@ -40,6 +40,7 @@ struct Mask {
   std::vector<double> x = {}, y = {}; ///< cell coordinates of a file, m; may be empty
 
   Grid grid() const { return {Mx, My, x, y}; }
+  std::vector<int> values() const; ///< of all cells in raster order
 };
 
 /// Collective; every process holds all values of a file. Throws Error on all ranks.

@@ -19,15 +19,15 @@ namespace nunatak::tools {
 
 namespace {
 
-/// The variables of a NetCDF file from which masks are made: the last two dimensions are y and x.
+/// The variables of a NetCDF file on one grid, that of the first one: the last two dimensions are y
+/// and x. Missing values are NaN.
 class Variables {
 public:
-  explicit Variables(const io::Reader& file, std::string kind = "mask")
-      : m_file(file), m_kind(std::move(kind)) {}
-  int Mx = 0, My = 0;
+  Variables(const io::Reader& file, std::string kind) : m_file(file), m_kind(std::move(kind)) {}
+  Grid grid;
 
-  /// Requires the same number of rows and columns as previous variables.
-  void require(const std::string& variable) {
+  /// The last record.
+  GridValues read(const std::string& variable) {
     if (!m_file.has(variable)) fail(variable, "expected such a variable, found " + list());
     const auto axes = m_file.dimensions(variable);
     if (axes.size() < 2 || axes.size() > 3 ||
@@ -41,72 +41,57 @@ public:
         (axes.size() == 3 && axes[0].length == 0)) {
       fail(variable, "expected at least one cell, found (" + m_file.shape(variable) + ")");
     }
-    if (Mx != 0 && (Mx != static_cast<int>(columns) || My != static_cast<int>(rows))) {
-      fail(variable, "expected " + std::to_string(Mx) + " x " + std::to_string(My) +
+    const Grid own{static_cast<int>(columns), static_cast<int>(rows), {}, {}};
+    if (grid.Mx == 0) grid = own;
+    if (grid.Mx != own.Mx || grid.My != own.My) {
+      fail(variable, "expected " + std::to_string(grid.Mx) + " x " + std::to_string(grid.My) +
                          " cells, found " + std::to_string(columns) + " x " + std::to_string(rows));
     }
-    Mx = static_cast<int>(columns);
-    My = static_cast<int>(rows);
+    return m_file.read_record(variable, {0, 0}, {rows, columns});
   }
 
-  /// f(cell, number) for the last record, in slabs of rows to limit memory.
-  template <class F> void for_each_cell(const std::string& variable, const F& f) const {
-    const int step = std::max(1, (1 << 20) / Mx);
-    std::size_t cell = 0;
-    for (int j = 0; j < My; j += step) {
-      const auto rows = static_cast<std::size_t>(std::min(step, My - j));
-      const auto columns = static_cast<std::size_t>(Mx);
-      for (const double v :
-           m_file.read_record(variable, {static_cast<std::size_t>(j), 0}, {rows, columns})) {
-        f(cell, v);
-        cell += 1;
-      }
-    }
-  }
-
-  /// f(cell, value in m)
-  template <class F> void for_each_metre(const std::string& variable, const F& f) const {
-    const std::string what = "mask '" + m_file.path() + "', variable '" + variable + "'";
-    const UnitConversion metres =
+  /// m; also of a coordinate
+  GridValues metres(const std::string& variable, GridValues values) const {
+    const std::string what = m_kind + " '" + m_file.path() + "', variable '" + variable + "'";
+    const UnitConversion convert =
         unit_conversion(m_file.text(variable, "units").value_or("m"), "m", what);
-    for_each_cell(variable, [&](std::size_t n, double v) {
-      if (!std::isfinite(v))
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      if (!std::isfinite(values[n]))
         fail(variable, "expected a number in cell " + std::to_string(n) + ", found none");
-      f(n, metres(v));
-    });
-  }
-
-  /// m; empty if the file does not have them.
-  std::vector<double> coordinate(const std::string& name, int length) const {
-    if (!m_file.has(name) || !m_file.text(name, "units")) return {};
-    std::vector<double> values = m_file.read_all(name);
-    if (values.size() != static_cast<std::size_t>(length)) return {};
-    const UnitConversion metres = unit_conversion(*m_file.text(name, "units"), "m", name);
-    for (double& v : values) v = metres(v);
+      values[n] = convert(values[n]);
+    }
     return values;
   }
 
-  /// f(cell, id)
-  template <class F> void for_each_id(const std::string& variable, const F& f) const {
+  /// m; empty if the file does not have them with a unit.
+  std::vector<double> coordinate(const std::string& name, int length) const {
+    if (!m_file.has(name) || !m_file.text(name, "units")) return {};
+    const std::vector<double> values = m_file.read_all(name);
+    return values.size() == static_cast<std::size_t>(length) ? metres(name, values) : GridValues();
+  }
+
+  std::vector<int> ids(const std::string& variable) {
+    std::vector<int> ids;
+    const GridValues values = read(variable);
     const io::Packing packing = m_file.packing(variable);
-    for_each_cell(variable, [&](std::size_t n, double v) {
+    for (const double v : values) {
       const double id = packing.id(v);
       if (!(std::fabs(id) <= largest_int && id == std::trunc(id))) {
         std::ostringstream found;
         found.precision(16);
         found << v;
         fail(variable, "expected whole numbers of 32 bits, found " + found.str() + " in cell " +
-                           std::to_string(n));
+                           std::to_string(ids.size()));
       }
-      f(n, static_cast<int>(id));
-    });
-  }
-
-  [[noreturn]] void fail(const std::string& variable, const std::string& what) const {
-    throw Error(m_kind + " '" + m_file.path() + "', variable '" + variable + "': " + what);
+      ids.push_back(static_cast<int>(id));
+    }
+    return ids;
   }
 
 private:
+  [[noreturn]] void fail(const std::string& variable, const std::string& what) const {
+    throw Error(m_kind + " '" + m_file.path() + "', variable '" + variable + "': " + what);
+  }
   std::string list() const {
     std::string found;
     for (const auto& name : m_file.variables()) found += (found.empty() ? "" : ", ") + name;
@@ -122,57 +107,42 @@ std::vector<int> count_from_zero(int n) {
   return numbers;
 }
 
-std::vector<std::size_t> start_of(const Patch& p) {
-  return {static_cast<std::size_t>(p.ys), static_cast<std::size_t>(p.xs)};
-}
-std::vector<std::size_t> count_of(const Patch& p) {
-  return {static_cast<std::size_t>(p.ym), static_cast<std::size_t>(p.xm)};
-}
-
 } // namespace
 
 void require_netcdf(const std::string&) {}
 
 Mask mask_from_netcdf(const std::string& path, std::string variable) {
   const io::Reader file(path, world_comm());
-  Variables variables(file);
+  Variables variables(file, "mask");
   const bool flotation =
       variable.empty() && !file.has("mask") && file.has("thk") && file.has("topg");
   if (variable.empty()) variable = "mask";
+  const auto values = std::make_shared<std::vector<int>>();
   if (flotation) {
-    variables.require("thk");
-    variables.require("topg");
+    const GridValues H = variables.metres("thk", variables.read("thk")),
+                     b = variables.metres("topg", variables.read("topg"));
+    for (std::size_t n = 0; n < H.size(); ++n) values->push_back(cell_type(b[n], H[n]));
   } else {
-    variables.require(variable);
+    *values = variables.ids(variable);
   }
-  const std::size_t Mx = static_cast<std::size_t>(variables.Mx),
-                    cells = Mx * static_cast<std::size_t>(variables.My);
-  const auto values = std::make_shared<std::vector<int>>(cells);
-  if (flotation) {
-    std::vector<double> H(cells); // m
-    variables.for_each_metre("thk", [&](std::size_t n, double thickness) { H[n] = thickness; });
-    variables.for_each_metre("topg",
-                             [&](std::size_t n, double b) { (*values)[n] = cell_type(b, H[n]); });
-  } else {
-    variables.for_each_id(variable, [&](std::size_t n, int id) { (*values)[n] = id; });
-  }
-  const std::string name = path + (flotation ? " thk, topg" : " " + variable);
-  return {variables.Mx,
-          variables.My,
-          name,
+  const int Mx = variables.grid.Mx, My = variables.grid.My;
+  return {Mx,
+          My,
+          path + (flotation ? " thk, topg" : " " + variable),
           [values, Mx](int j, int i) {
-            return (*values)[static_cast<std::size_t>(j) * Mx + static_cast<std::size_t>(i)];
+            return (*values)[static_cast<std::size_t>(j) * static_cast<std::size_t>(Mx) +
+                             static_cast<std::size_t>(i)];
           },
           flotation || variable == "mask",
-          variables.coordinate("x", variables.Mx),
-          variables.coordinate("y", variables.My)};
+          variables.coordinate("x", Mx),
+          variables.coordinate("y", My)};
 }
 
-void write_fields(const std::string& path, const Grid& grid, const Patch& p,
+void write_fields(const std::string& path, const Grid& grid,
                   const std::vector<Answer::Field>& fields, const Texts& attributes) {
   io::Schema schema;
-  schema.dimensions = {{"y", static_cast<std::size_t>(p.My)},
-                       {"x", static_cast<std::size_t>(p.Mx)}};
+  const auto My = static_cast<std::size_t>(grid.My), Mx = static_cast<std::size_t>(grid.Mx);
+  schema.dimensions = {{"y", My}, {"x", Mx}};
   const auto coordinate = [&](const char* name, const char* number, const auto& values) {
     if (values.empty())
       schema.variables.push_back({name, io::Type::int32, {name}, {{"long_name", number}}});
@@ -197,22 +167,19 @@ void write_fields(const std::string& path, const Grid& grid, const Patch& p,
     else
       file->put_all(name, values);
   };
-  put("y", grid.y, p.My);
-  put("x", grid.x, p.Mx);
-  const io::Block block{start_of(p), count_of(p), {}};
+  put("y", grid.y, grid.My);
+  put("x", grid.x, grid.Mx);
+  const std::size_t mine = World().rank() == 0 ? 1 : 0; // rank 0 writes
+  const io::Block block{{0, 0}, {mine * My, mine * Mx}, {}};
   for (const Answer::Field& field : fields) file->put(field.name, block, field.values.data());
   file->close();
 }
 
-GridValues read_field(const std::string& path, const std::string& variable, const Patch& p) {
+GridValues read_field(const std::string& path, const std::string& variable, const Grid& grid) {
   const io::Reader file(path, world_comm());
   Variables variables(file, "file");
-  variables.require(variable);
-  if (variables.Mx != p.Mx || variables.My != p.My) {
-    variables.fail(variable, "expected (y = " + std::to_string(p.My) + ", x = " +
-                                 std::to_string(p.Mx) + "), found (" + file.shape(variable) + ")");
-  }
-  GridValues values = file.read_record(variable, start_of(p), count_of(p));
+  variables.grid = grid;
+  GridValues values = variables.read(variable);
   for (const char* name : {"_FillValue", "missing_value"}) {
     if (!file.attribute_type(variable, name)) continue;
     const double fill = file.number(variable, name).value();

@@ -15,13 +15,12 @@ Mask mask_from_netcdf(const std::string& path, std::string variable);
 /// Names and texts of attributes.
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
-/// Writes x, y (m, or numbers of columns and rows) and the fields, of which this process has the
-/// cells of `p`. Collective.
-void write_fields(const std::string& path, const Grid& grid, const Patch& p,
+/// Writes x, y (m, or numbers of columns and rows) and the fields. Collective.
+void write_fields(const std::string& path, const Grid& grid,
                   const std::vector<Answer::Field>& fields, const Texts& attributes);
 
-/// The cells of `p` of a variable (y, x) or (time, y, x), its last record, as they are stored: fill
-/// values are values. Collective. Throws Error if the grid differs or there is no such variable.
-GridValues read_field(const std::string& path, const std::string& variable, const Patch& p);
+/// All cells of a variable (y, x) or (time, y, x), its last record, as they are stored: fill values
+/// are values. Collective. Throws Error if the grid differs or there is no such variable.
+GridValues read_field(const std::string& path, const std::string& variable, const Grid& grid);
 
 } // namespace nunatak::tools

@@ -35,23 +35,6 @@ std::vector<DistanceSolver> chosen_solvers(const std::string& text) {
   return solvers;
 }
 
-DistanceFields copy_of(const DistanceFields& fields) {
-  DistanceFields copy(fields.size());
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    for (const Array2<int>& from : fields[f]) {
-      copy[f].push_back(Array2<int>(Kokkos::view_alloc(Kokkos::WithoutInitializing, "distance"),
-                                    from.extent(0), from.extent(1)));
-    }
-  }
-  return copy;
-}
-
-void assign(const DistanceFields& to, const DistanceFields& from) {
-  for (std::size_t f = 0; f < from.size(); ++f) {
-    for (std::size_t r = 0; r < from[f].size(); ++r) Kokkos::deep_copy(to[f][r], from[f][r]);
-  }
-}
-
 std::vector<std::int64_t> domain_cells(const Ranks& ranks, const DistanceFields& fields) {
   std::vector<std::int64_t> cells;
   for (int r = 0; r < ranks.local_size(); ++r) cells.push_back(cells_of_domain(ranks, fields, r));
@@ -70,16 +53,12 @@ std::vector<char> members(Ranks& ranks, const std::vector<std::int64_t>& cells) 
 }
 
 /// "distance_1, steps from the seeds near:0+2: 20 seeds, largest distance 12, ..."
-std::string describe(const Answer::Field& field, const RankSet& set) {
-  std::int64_t seeds = 0, lost = 0, largest = 0;
-  for (const int d : field.values) {
-    seeds += d == 1;
-    lost += d == 0;
-    largest = std::max<std::int64_t>(largest, d);
-  }
-  return field.name + ", " + field.long_name + ": " + std::to_string(spread_of(set, {seeds}).sum) +
-         " seeds, largest distance " + std::to_string(spread_of(set, {largest}).max) + ", " +
-         std::to_string(spread_of(set, {lost}).sum) + " cells that no seed reaches";
+std::string describe(const Answer::Field& field) {
+  const std::vector<int>& d = field.values;
+  return field.name + ", " + field.long_name + ": " +
+         std::to_string(std::count(d.begin(), d.end(), 1)) + " seeds, largest distance " +
+         std::to_string(std::max(0, *std::max_element(d.begin(), d.end()))) + ", " +
+         std::to_string(std::count(d.begin(), d.end(), 0)) + " cells that no seed reaches";
 }
 
 Answer answer_of(const RankSet& set, const DistanceFields& fields,
@@ -87,11 +66,11 @@ Answer answer_of(const RankSet& set, const DistanceFields& fields,
   Answer answer;
   answer.who = solver.name + " on " + set.name();
   answer.metric = solver.counts_steps ? "steps" : solver.name;
-  answer.rectangle = set.rectangle();
   for (std::size_t f = 0; f < fields.size(); ++f) {
     const std::string name = fields.size() == 1 ? "distance" : "distance_" + std::to_string(f + 1);
-    answer.fields.push_back({name, answer.metric + " from the seeds " + seeds[f],
-                             collect(*set.ranks, answer.rectangle, fields[f])});
+    const auto steps = [&](std::size_t r, int j, int i) { return fields[f][r](j, i); };
+    answer.fields.push_back(
+        {name, answer.metric + " from the seeds " + seeds[f], gathered<int>(*set.ranks, steps)});
   }
   return answer;
 }
@@ -114,13 +93,12 @@ void run(const Options& options) {
     const std::vector<std::int64_t> cells = domain_cells(*set.ranks, start);
     const Spread spread = spread_of(set, cells);
     // as in PICO, seeds and members are known; `maxima`: all ranks get the same report
-    DistanceProblem problem{
-        copy_of(start), find_seeds(*set.ranks, start), {}, members(*set.ranks, cells)};
+    DistanceProblem problem{start, find_seeds(*set.ranks, start), {}, members(*set.ranks, cells)};
     problem.maxima = [](int) { return std::vector<std::int64_t>{}; };
     for (const DistanceSolver& solver : solvers) {
       Distances distances(*set.ranks, solver.name, options.fmm);
       DistanceReport report;
-      const auto prepare = [&] { assign(problem.fields, start); };
+      const auto prepare = [&] { problem.fields = rules.fields(*set.ranks); };
       const Record measured =
           measure(set, options.repeat, prepare, [&] { report = distances.solve(problem); });
       Record record = {{"domain_cells", spread.sum},
@@ -131,9 +109,9 @@ void run(const Options& options) {
       const Answer answer = answer_of(set, problem.fields, rules.names(), solver);
       if (results.empty()) {
         heading = {std::to_string(spread.sum) + " cells in the domain"};
-        for (const Answer::Field& field : answer.fields) heading.push_back(describe(field, set));
+        for (const Answer::Field& field : answer.fields) heading.push_back(describe(field));
       }
-      results.add(set, record, answer);
+      results.add(record, answer);
       if (options.compare && metrics.insert(answer.metric).second) results.compare_with(answer);
     }
   });

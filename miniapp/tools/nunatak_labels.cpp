@@ -17,28 +17,18 @@ using namespace nunatak::tools;
 
 namespace {
 
-Answer answer_of(const Patch& rectangle, std::vector<int> numbers, const std::string& who) {
-  Answer answer;
-  answer.who = who;
-  answer.rectangle = rectangle;
-  answer.fields = {
-      {"label", "number of the component, in raster order of first cells", std::move(numbers)}};
-  return answer;
+Answer answer_of(std::vector<int> numbers, const std::string& who) {
+  return {
+      who,
+      "",
+      {{"label", "number of the component, in raster order of first cells", std::move(numbers)}}};
 }
 
-/// The reference, of the whole grid on every process.
-Answer flood_fill(const Mask& mask, const Domain& domain, const Patch& rectangle) {
-  std::vector<int> start, mine;
-  for (int j = 0; j < mask.My; ++j) {
-    for (int i = 0; i < mask.Mx; ++i) start.push_back(domain.contains(mask.value(j, i)) ? 0 : -1);
-  }
-  const std::vector<int> label = flood_labels(mask.Mx, mask.My, start);
-  for (int j = 0; j < rectangle.ym; ++j) {
-    const auto begin =
-        label.begin() + static_cast<std::ptrdiff_t>(rectangle.ys + j) * mask.Mx + rectangle.xs;
-    mine.insert(mine.end(), begin, begin + rectangle.xm);
-  }
-  return answer_of(rectangle, std::move(mine), "a flood fill");
+/// The reference.
+Answer flood_fill(const Mask& mask, const Domain& domain) {
+  std::vector<int> start = mask.values();
+  for (int& value : start) value = domain.contains(value) ? 0 : -1;
+  return answer_of(flood_labels(mask.Mx, mask.My, start), "a flood fill");
 }
 
 /// The number of owned cells of code 1; ghosts are 0.
@@ -114,8 +104,7 @@ void run(const ToolOptions& options) {
           for (std::size_t r = 0; r < codes.size(); ++r)
             write_numbers(ranks.patch(static_cast<int>(r)), segments[r], *found, r, numbers[r]);
         });
-    if (options.compare && results.empty())
-      results.compare_with(flood_fill(mask, domain, set.rectangle()));
+    if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain));
     std::vector<std::int64_t> cells;
     for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
     const Census census(set, *found);
@@ -126,9 +115,8 @@ void run(const ToolOptions& options) {
                      {"components_at_edge", census.at_edge},
                      {"largest_cells", census.largest.cells()}};
     record.update(measured);
-    results.add(set, record,
-                answer_of(set.rectangle(), collect(ranks, set.rectangle(), numbers),
-                          "the labels on " + set.name()));
+    const auto number = [&](std::size_t r, int j, int i) { return numbers[r](j, i); };
+    results.add(record, answer_of(gathered<int>(ranks, number), "the labels on " + set.name()));
   });
 
   // 3. results

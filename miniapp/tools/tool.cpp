@@ -30,48 +30,18 @@ std::vector<std::int64_t> numbers_of(const Traffic& t) {
   return {t.messages, t.bytes, t.exchanges, t.collectives, t.lagged, t.collective_bytes, t.work};
 }
 
-/// The differences of two answers field by field, on all ranks. Rectangle and fields must be the
-/// same. Collective.
-std::vector<FieldDifference> differences(const RankSet& set, const Answer& expected,
-                                         const Answer& found) {
-  const Patch& p = expected.rectangle;
-  std::vector<FieldDifference> all;
-  for (std::size_t f = 0; f < expected.fields.size(); ++f) {
-    FieldDifference d =
-        compare(expected.fields[f].name, expected.fields[f].values, found.fields[f].values);
-    std::vector<std::vector<std::int64_t>> mine(static_cast<std::size_t>(set.ranks->local_size()));
-    for (const WrongCell& w : d.wrong) {
-      mine[0].push_back((p.ys + w.cell / p.xm) * p.Mx + p.xs + w.cell % p.xm);
-      mine[0].push_back(static_cast<std::int64_t>(w.expected));
-      mine[0].push_back(static_cast<std::int64_t>(w.found));
-    }
-    const std::vector<std::int64_t> words = set.ranks->gather_all(mine);
-    d.wrong.clear();
-    for (std::size_t n = 0; n < words.size(); n += 3)
-      d.wrong.push_back(
-          {words[n], static_cast<double>(words[n + 1]), static_cast<double>(words[n + 2])});
-    std::sort(d.wrong.begin(), d.wrong.end(),
-              [](const WrongCell& a, const WrongCell& b) { return a.cell < b.cell; });
-    d.compared = std::int64_t{p.Mx} * p.My;
-    all.push_back(d);
-  }
-  return all;
-}
-
 /// Writes the mask and the answer. Collective.
 void write_answer(const std::string& path, const Mask& mask, const Answer& answer) {
-  const Patch& p = answer.rectangle;
-  std::vector<Answer::Field> fields = {{mask.cell_types ? "mask" : "values", mask.name, {}}};
-  for (int j = p.ys; j < p.ys + p.ym; ++j) {
-    for (int i = p.xs; i < p.xs + p.xm; ++i) fields[0].values.push_back(mask.value(j, i));
-  }
+  std::vector<Answer::Field> fields = {
+      {mask.cell_types ? "mask" : "values", mask.name, mask.values()}};
   fields.insert(fields.end(), answer.fields.begin(), answer.fields.end());
-  write_fields(path, mask.grid(), p, fields,
+  write_fields(path, mask.grid(), fields,
                {{"Conventions", "CF-1.8"}, {"title", mask.name}, {"source", answer.who}});
 }
 
 /// The fields of `like` in a file, where they may have other names, a list. Collective.
-Answer read_answer(const std::string& path, const std::string& names, const Answer& like) {
+Answer read_answer(const std::string& path, const std::string& names, const Grid& grid,
+                   const Answer& like) {
   Answer answer = like;
   answer.who = "the file '" + path + "'";
   answer.metric = "";
@@ -83,7 +53,7 @@ Answer read_answer(const std::string& path, const std::string& names, const Answ
     for (std::size_t f = 0; f < words.size(); ++f) answer.fields[f].name = words[f];
   }
   for (Answer::Field& field : answer.fields) {
-    const GridValues values = read_field(path, field.name, like.rectangle);
+    const GridValues values = read_field(path, field.name, grid);
     std::transform(values.begin(), values.end(), field.values.begin(), [](double v) {
       // no int: a value that never compares equal
       return std::fabs(v) < largest_int && v == std::rint(v) ? static_cast<int>(v) : -largest_int;
@@ -172,11 +142,6 @@ std::string RankSet::name() const {
   const Decomposition& d = ranks->decomposition();
   return std::to_string(d.px) + " x " + std::to_string(d.py) +
          (machine != nullptr ? " virtual ranks" : " ranks");
-}
-
-Patch RankSet::rectangle() const {
-  const Decomposition& d = ranks->decomposition();
-  return machine != nullptr ? Patch{d.Mx, d.My, 0, 0, d.Mx, d.My} : ranks->patch(0);
 }
 
 void for_each_rank_set(const RankOptions& options, int Mx, int My,
@@ -279,38 +244,25 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
   return record;
 }
 
-std::vector<int> collect(const Ranks& ranks, const Patch& rectangle,
-                         const std::vector<Array2<int>>& local) {
-  std::vector<int> values(static_cast<std::size_t>(rectangle.cells()));
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
-    const Array2<int>& from = local[static_cast<std::size_t>(r)];
-    for (int j = 1; j <= p.ym; ++j) {
-      const std::int64_t row = p.global_j(j) - rectangle.ys,
-                         first = row * rectangle.xm + p.xs - rectangle.xs;
-      for (int i = 1; i <= p.xm; ++i) values[static_cast<std::size_t>(first + i - 1)] = from(j, i);
-    }
-  }
-  return values;
-}
-
-void Results::add(const RankSet& set, const Record& measured, const Answer& answer) {
+void Results::add(const Record& measured, const Answer& answer) {
   if (m_records.empty()) {
     if (!m_options.output.empty()) write_answer(m_options.output, m_mask, answer);
     if (!m_options.expect.empty())
-      compare_with(read_answer(m_options.expect, m_options.kit.variable, answer));
+      compare_with(read_answer(m_options.expect, m_options.kit.variable, m_mask.grid(), answer));
   }
   for (const Answer& reference : m_references) {
     if (!reference.metric.empty() && reference.metric != answer.metric) continue;
-    const std::vector<FieldDifference> fields = differences(set, reference, answer);
     m_compared += 1;
     if (m_difference) continue;
-    for (const FieldDifference& d : fields) {
+    m_fields.clear();
+    for (std::size_t f = 0; f < answer.fields.size(); ++f) {
+      const Answer::Field& expected = reference.fields[f];
+      const FieldDifference d = compare(expected.name, expected.values, answer.fields[f].values);
+      m_fields.push_back(d);
       if (d.wrong.empty() || m_difference) continue;
       m_difference = answer.who + " and " + reference.who + " differ in " + d.name + ", first in " +
                      located(d.wrong[0], m_mask.grid());
     }
-    m_fields = fields;
   }
   Record record = {{"mask", m_mask.name}, {"Mx", m_mask.Mx}, {"My", m_mask.My}};
   record.update(measured);

@@ -59,8 +59,6 @@ struct RankSet {
   VirtualRanks* machine = nullptr; ///< `ranks` if virtual: it has a clock
 
   std::string name() const; ///< "2 x 3 virtual ranks"
-  /// The cells of this process: its patch, or the whole grid.
-  Patch rectangle() const;
 };
 
 /// The decomposition named by an entry of -virtual_ranks. Throws Error if malformed or impossible.
@@ -89,21 +87,16 @@ struct Spread {
 };
 Spread spread_of(const RankSet& set, const std::vector<std::int64_t>& values); // collective
 
-/// The result of a tool in the cells of one process. Files: netcdf.hpp.
+/// The result of a tool, the same on all ranks. Files: netcdf.hpp.
 struct Answer {
   struct Field {
     std::string name, long_name; ///< of the variable
-    std::vector<int> values;     ///< of the rectangle, in raster order
+    std::vector<int> values;     ///< of all cells in raster order
   };
   std::string who;         ///< "bfs on 2 x 2 ranks", or its file
   std::string metric = ""; ///< only equal metrics are compared; "" with all
-  Patch rectangle;         ///< of this process
   std::vector<Field> fields;
 };
-
-/// Values of all local ranks in the cells of `rectangle`.
-std::vector<int> collect(const Ranks& ranks, const Patch& rectangle,
-                         const std::vector<Array2<int>>& local);
 
 /// The runs of a tool: their records, and their answers, which are compared.
 class Results {
@@ -115,8 +108,8 @@ public:
   /// Sets a reference for later answers.
   void compare_with(Answer reference) { m_references.push_back(std::move(reference)); }
 
-  /// Adds a run on `set`. The first answer is written to -o and opens -expect. Collective.
-  void add(const RankSet& set, const Record& measured, const Answer& answer);
+  /// Adds a run. The first answer is written to -o and opens -expect. Collective.
+  void add(const Record& measured, const Answer& answer);
 
   bool empty() const { return m_records.empty(); }
 

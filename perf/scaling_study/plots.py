@@ -151,7 +151,8 @@ class Figures:
     def lengths(self):
         """Of a study that varies the length of the run: what a rank that computes sees of snapshots, and the run."""
         length = re.compile(r"(?:^|, )run_years=([0-9.]+)")
-        p = self.points[self.points.part.isin([parts.SNAPSHOTS, parts.TOTAL]) & self.points.curve.map(lambda curve: bool(length.search(curve)))]
+        p = self.points[self.points.part.isin([parts.SNAPSHOTS, parts.TOTAL])]
+        p = p[p.curve.map(lambda curve: bool(length.search(curve)))]
         p = p.assign(years=p.curve.map(lambda curve: float(length.search(curve)[1])), rest=p.curve.map(lambda curve: length.sub("", curve)))
         if p.years.nunique() < 3 or not (p.part == parts.SNAPSHOTS).any():
             return
@@ -167,8 +168,8 @@ class Figures:
             axes.set_xlabel("length of the run (years)")
             axes.set_title("snapshots" if part == parts.SNAPSHOTS else "the run")
         grid[0][0].set_ylabel("time of the slowest rank (s)")
-        self.save(figure, "lengths.png", "Runs of growing length: what a rank that computes sees of its snapshots, and the whole run until all files "
-                  "are durable. Median, and all repetitions within the bars.", grid[0][0].get_legend_handles_labels())
+        self.save(figure, "lengths.png", "Runs of growing length: what a rank that computes sees of its snapshots, and the whole run until all "
+                  "files are durable. Median, and all repetitions within the bars.", grid[0][0].get_legend_handles_labels())
 
     def stack(self, mode, series, number):
         figure, grid = self.panels(len(series), 2, width=3.4, height=2.9, sharey="row")

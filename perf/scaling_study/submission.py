@@ -32,14 +32,13 @@ def rules_of(size):
 
 
 def sums_of(manifest):
-    """{file: {variable: [sum of each record]}} of the lines of manifest.jsonl."""
+    """{file: {variable: [sum of each record]}} of the lines of manifest.jsonl, without lat and lon, which are the C library's."""
     files = {}
     for line in manifest.splitlines():
         entry = json.loads(line)
         first, sums = entry.get("first_record", 0), entry.get("sums", {})
         found = files[entry["name"]] = files.get(entry["name"], {}) if first else {}
-        for variable, new in sums.items():
-            found[variable] = found.get(variable, [])[:first] + new
+        found.update({name: found.get(name, [])[:first] + new for name, new in sums.items() if name not in ("lat", "lon")})
     return files
 
 
@@ -81,9 +80,9 @@ def submit(arguments):
     for folder in arguments.folders:
         study = load.read(folder)
         size = study.settings.get("size")
-        if study.complaints or not study.runs or not size:
-            sys.exit("\n".join(f"study: error: {text}" for text in study.complaints or
-                               [f"{folder}: expected results of perf/studies/benchmark.yaml, found no size"]))
+        if study.complaints or not study.runs or not size or size in submission["sizes"]:
+            found = f"{folder}: expected results of a size of perf/studies/benchmark.yaml, one folder each, found size '{size}'"
+            sys.exit("\n".join(f"study: error: {text}" for text in study.complaints or [found]))
         runs = []
         for run in study.runs:
             sums = sums_of((study.folder / run["manifest"]).read_text(encoding="utf-8")) if "manifest" in run else None
@@ -207,8 +206,8 @@ def look_at_work(check, where, run, rules, reference):
     check.expect(report["steps"] + 1 == report["ssa"]["solves"] == len(solves), where, "a solve for each step and one at the end",
                  [report["steps"], len(solves)])
     tolerance = float(rules["options"]["ssa_tolerance"])
-    check.expect(all(solve["final_residual"] <= tolerance * solve["load"] for solve in solves), where, f"residuals below {tolerance} of the load",
-                 "larger ones")
+    check.expect(all(solve["final_residual"] <= tolerance * solve["load"] for solve in solves), where,
+                 f"residuals below {tolerance} of the load", "larger ones")
     check.expect(abs(report["mass_budget"]["closure"]) < 1e-12, where, "a closed mass budget", report["mass_budget"]["closure"])
 
 
@@ -282,15 +281,17 @@ def doubts(one):
 
 def compare(arguments):
     """A table in Markdown, a row for each size and submission."""
-    print("| Size | Machine | Ranks x threads | Output | SYPD | least to most | against the first | CHSY | cell steps/s/core | MB/s | of raw writes |")
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    head = ("Size", "Machine", "Ranks x threads", "Output", "SYPD", "least to most", "against the first", "CHSY", "cell steps/s/core", "MB/s",
+            "of raw writes")
+    print("| " + " | ".join(head) + " |\n|" + len(head) * "---|")
     submissions = [(path, read(path)) for path in arguments.files]
     bad = [path for path, submission in submissions if checked(submission)]
     first = {}
     for size in study_file.load(BENCHMARK)["sizes"]:
         for path, submission in submissions:
             if path not in bad and size in submission["sizes"]:
-                print("| " + " | ".join([size, *row_of(submission["sizes"][size], first.setdefault(size, submission["sizes"][size]))]) + " |")
+                one = submission["sizes"][size]
+                print("| " + " | ".join([size, *row_of(one, first.setdefault(size, one))]) + " |")
     for path in bad:
         print(f"study: file '{path}' is left out: perf/study check refuses it", file=sys.stderr)
     return 1 if bad else 0

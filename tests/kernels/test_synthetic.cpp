@@ -45,6 +45,22 @@ TEST_CASE("the hash is the published one, noise is bounded and smooth") {
   CHECK(jump <= 1.875 * 2.0 / 100e3); // the steepest slope of the quintic between -1 and 1
 }
 
+TEST_CASE("angles, sines and distances are those of the C library, but for the last bits") {
+  double most = 0.0;
+  for (int n = -20000; n <= 20000; ++n) {
+    const double a = 1e-3 * n, x = 2e6 * std::cos(a), y = 2e6 * std::sin(a);
+    for (const double misses :
+         {synthetic::sine(a) - std::sin(a), synthetic::cosine(a) - std::cos(a),
+          synthetic::angle(x, y) - std::atan2(y, x), synthetic::length(x, y) / 2e6 - 1.0})
+      most = std::max(most, std::abs(misses));
+  }
+  CHECK(most < 2e-15);
+  for (const double x : {-1.0, 0.0, 1.0}) {
+    for (const double y : {-1.0, 0.0, 1.0})
+      CHECK(std::abs(synthetic::angle(x, y) - std::atan2(y, x)) < 1e-15);
+  }
+}
+
 TEST_CASE("marine at 16 km: a plausible ice sheet, for several seeds", "[many]") {
   for (const std::uint64_t seed : {0, 1, 2, 3, 4, 5}) {
     const Sampled s(seed, 381);

@@ -122,7 +122,7 @@ def test_what_is_said_about_an_answer(tool, corpus, tmp_path):
     run = tool("distance", *words, "full", "-plot", "where", "-junit", "j.xml", "-report", "r.json")
     assert run.status == 1 and "1 of 1 cases differ: full" in run.err, run.text
     for text in ("3 of 957 cells differ", "row 2, column 3 (x = 3 km, y = 2 km): expected 6, found 7",
-                 "row 4, column 5 (x = 5 km, y = 4 km): expected 10, found -7", "+1       2  ####", "-20       1  ####"):
+                 "row 4, column 5 (x = 5 km, y = 4 km): expected 10, found -7", "found - expected        +1        2  ####", " -20        1  ####"):
         assert text in run.out, run.text
     assert differing(tmp_path)["full"]["largest"] == 17
     failure, = xml.etree.ElementTree.parse(tmp_path / "j.xml").getroot().iter("failure")

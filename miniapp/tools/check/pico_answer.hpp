@@ -36,31 +36,4 @@ PicoAnswer compute_pico(Ranks& ranks, const PicoFile& file, const PicoOptions& o
                         const std::vector<PicoInput>& input, OceanSource source,
                         PismDefects defects);
 
-/// value(r, j, i) of every cell of the grid on all ranks; r: local rank that owns it. Collective.
-template <class F> GridValues gathered(Ranks& ranks, const F& value) {
-  std::vector<std::vector<std::int64_t>> mine;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
-    mine.emplace_back();
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        mine.back().push_back(Kokkos::bit_cast<std::int64_t>(
-            static_cast<double>(value(static_cast<std::size_t>(r), j, i))));
-      }
-    }
-  }
-  const std::vector<std::int64_t> all = ranks.gather_all(mine);
-  const Decomposition& d = ranks.decomposition();
-  GridValues values(all.size());
-  auto next = all.begin();
-  for (int rank = 0; rank < d.size(); ++rank) {
-    const Patch p = d.patch(rank);
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i)
-        values[static_cast<std::size_t>(p.cell(j, i))] = Kokkos::bit_cast<double>(*next++);
-    }
-  }
-  return values;
-}
-
 } // namespace nunatak::tools
