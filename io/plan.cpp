@@ -6,6 +6,7 @@
 #include "io/formats/runs.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/exchange.hpp"
+#include "io/layouts/partition.hpp"
 #include "io/registry.hpp"
 
 #include <algorithm>

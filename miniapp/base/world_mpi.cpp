@@ -110,8 +110,7 @@ struct Processes::Parts {
 Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>()) {
   io::prefer_romio(); // before MPI starts
   int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED,
-                  &provided); // other threads write and watch, without MPI
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads use no MPI
   m_parts->transport = value_on_command_line(argc, argv, "io_transport");
   meet(MPI_COMM_WORLD);
 }

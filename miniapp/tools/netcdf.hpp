@@ -1,4 +1,5 @@
-// NetCDF files of masks and answers: netcdf.cpp, or no_netcdf.cpp, which refuses.
+// NetCDF files of masks and answers: netcdf.cpp (through io/), or no_netcdf.cpp, which refuses
+// them.
 #pragma once
 
 #include "miniapp/tools/tool.hpp"

@@ -1,10 +1,11 @@
 #include "miniapp/tools/output_model.hpp"
 
 #include "io/formats/runs.hpp"
+#include "io/layouts/partition.hpp"
 #include "io/plan.hpp"
 #include "kernels/grid/patch.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/variables.hpp"
 
 #include <algorithm>
