@@ -24,8 +24,7 @@ Answer read_answer(const std::string& path, const Answer& like) {
   return like; // not reached
 }
 
-std::vector<Record> output_records(OutputOptions, const std::string&, const LogGP&,
-                                   const SteppedRun&) {
+std::vector<Record> output_records(OutputOptions, const MachineOptions&, const SteppedRun&) {
   require_netcdf("option -output");
   return {}; // not reached
 }
