@@ -12,8 +12,8 @@
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
-#include "miniapp/model/old_series.hpp"
 #include "miniapp/base/variables.hpp"
+#include "miniapp/model/old_series.hpp"
 
 #include <cstdio>
 #include <optional>
