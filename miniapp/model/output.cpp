@@ -13,8 +13,8 @@
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
-#include "miniapp/model/old_series.hpp"
 #include "miniapp/base/variables.hpp"
+#include "miniapp/model/old_series.hpp"
 
 #include <cstdio>
 #include <optional>

@@ -25,8 +25,7 @@ GridValues read_field(const std::string& path, const std::string&, const Grid&) 
   return {}; // not reached
 }
 
-std::vector<Record> output_records(OutputOptions, const std::string&, const LogGP&,
-                                   const SteppedRun&) {
+std::vector<Record> output_records(OutputOptions, const MachineOptions&, const SteppedRun&) {
   require_netcdf("option -output");
   return {}; // not reached
 }

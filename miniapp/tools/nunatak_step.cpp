@@ -3,10 +3,8 @@
 // step. Exit status 1 if the fields are not bitwise the same on all sets of ranks.
 //
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
-//   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256 -refine 8 -output direct,async:8
-//   -output_every 1
-//
-// -output adds the records of a run and what it attains (output_model.hpp).
+//   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256 -output direct,async:8     records of a run
+//                                                                             (output_model.hpp)
 // Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
 #include "kernels/distance/distance.hpp"
 #include "kernels/grid/balance.hpp"
@@ -136,17 +134,17 @@ private:
   std::vector<std::pair<std::string, Part>> m_parts;
 };
 
-/// The run of which these steps on `d` are a part. Refined, its ranks have as many cells, and what
-/// grows are the trees of its collectives; the step is the stable one of its cells.
-SteppedRun refined(const Options& o, const Decomposition& d, const LogGP& machine,
-                   const TimeStep& step, std::int64_t collectives) {
-  const int n = o.output.refine, ranks = d.size() * n * n;
-  SteppedRun run{d.px * n, d.py * n, (d.Mx - 1) * n + 1, (d.My - 1) * n + 1, o.Mz};
-  run.has_ocean = o.ocean != "none";
-  run.last_years = step.dt / seconds_per_year;
-  run.last = (machine.reduction(ranks, 8) - machine.reduction(d.size(), 8)) *
-             static_cast<double>(collectives) / o.steps;
-  return run;
+/// Every patch cut into n x n patches of as many cells, on a grid n times as fine.
+Decomposition refined(const Decomposition& d, int n) {
+  const auto edges_of = [n](const std::vector<int>& coarse) {
+    std::vector<int> fine;
+    for (std::size_t r = 0; r + 1 < coarse.size(); ++r) {
+      for (int k = 0; k < n; ++k) fine.push_back(coarse[r] * n + k * (coarse[r + 1] - coarse[r]));
+    }
+    fine.push_back(coarse.back() * n);
+    return fine;
+  };
+  return {d.Mx * n, d.My * n, d.px * n, d.py * n, false, false, edges_of(d.x), edges_of(d.y)};
 }
 
 /// Runs the steps on one set of ranks: a record per part, and a total, and those of its output.
@@ -180,18 +178,23 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
     sum_over_ranks(ranks, hybrid.step_sums()); // counts the reduction of the model
   }
   if (!o.output.methods.empty()) {
+    const int finer = o.output.refine;
     const LogGP machine = o.ranks.machine.machine();
-    const double last = now() - before, finer = o.output.refine;
     const StressBalance& stress = hybrid.stress_balance();
-    SteppedRun run = refined(o, ranks.decomposition(), machine,
-                             time_step(o.dx / finer, o.dx / finer, stress.D_max(),
-                                       finer * stress.advection_rate_max(), options.dt_max),
-                             ranks.traffic().collectives);
-    if (o.output.every == 0.0) hybrid.diagnose(); // a run ends with it
-    run.all = now() + o.steps * run.last;
-    run.years = years;
-    run.last += last;
-    for (Record& record : output_records(o.output, o.ranks.machine.file, machine, run))
+    SteppedRun whole{refined(ranks.decomposition(), finer), o.Mz, o.ocean != "none"};
+    // on the finer grid trees are higher, and steps are shorter
+    const double trees = (machine.reduction(whole.cut.size(), 8) -
+                          machine.reduction(ranks.decomposition().size(), 8)) *
+                         static_cast<double>(ranks.traffic().collectives) / o.steps;
+    whole.last = now() - before + trees;
+    whole.last_years = time_step(o.dx / finer, o.dx / finer, stress.D_max(),
+                                 finer * stress.advection_rate_max(), options.dt_max)
+                           .dt /
+                       seconds_per_year;
+    if (o.output.every == 0.0) hybrid.diagnose(); // as at the end of a run
+    whole.all = now() + o.steps * trees;
+    whole.years = years;
+    for (Record& record : output_records(o.output, o.ranks.machine, whole))
       output.push_back(std::move(record));
   }
   const Spread ice = spread_of(set, sheet.icy_cells);
@@ -278,6 +281,9 @@ void run(const Options& o) {
   o.ranks.check();
   if (!o.output.methods.empty() && o.ranks.virtual_ranks.empty())
     throw Error("option -output: expected -virtual_ranks, whose time is modelled, found none");
+  if (o.output.refine > 1 && o.output.every == 0.0)
+    throw Error(
+        "option -refine: expected -output_every, because the steps are shorter, found none");
   const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
   const int M = o.points();
   std::vector<Record> records, output;

@@ -1,9 +1,9 @@
 #include "miniapp/tools/output_model.hpp"
 
+#include "io/async/servers.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/plan.hpp"
-#include "kernels/grid/patch.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/variables.hpp"
@@ -17,12 +17,12 @@ namespace nunatak::tools {
 namespace {
 
 /// The variables of a record in the order in which nunatak puts them, without attributes.
-io::Schema schema_of(const OutputOptions& options, const SteppedRun& run) {
+io::Schema schema_of(const SteppedRun& run) {
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited},
-                       {"y", size(run.My), true},
-                       {"x", size(run.Mx), true},
+                       {"y", size(run.cut.My), true},
+                       {"x", size(run.cut.Mx), true},
                        {"z", size(run.Mz)}};
   const auto add = [&](const char* name, io::Type type, std::vector<std::string> dimensions) {
     schema.variables.push_back({name, type, std::move(dimensions), {}});
@@ -36,7 +36,6 @@ io::Schema schema_of(const OutputOptions& options, const SteppedRun& run) {
     const std::string name = v.name;
     const bool of_ocean = v.role == Role::ocean || name.rfind("pico_", 0) == 0;
     if (name.rfind("ssa_residual", 0) == 0 || (of_ocean && !run.has_ocean)) continue;
-    if (options.variables == "state" && v.role == Role::diagnostic) continue;
     const bool is_column = v.kind == Kind::columns;
     add(v.name, v.kind == Kind::integers ? integer : real,
         is_column ? std::vector<std::string>{"time", "y", "x", "z"}
@@ -193,11 +192,12 @@ Times async_times(const Queues& queues, double file, double post, double pools) 
 
 } // namespace
 
-std::vector<Record> output_records(OutputOptions o, const std::string& machine_file,
-                                   const LogGP& machine, const SteppedRun& run) {
-  if (!machine_file.empty()) {
-    const nlohmann::json file = nlohmann::json::parse(std::ifstream(machine_file));
-    const nlohmann::json measured = file.value("output", nlohmann::json::object());
+std::vector<Record> output_records(OutputOptions o, const MachineOptions& machine_options,
+                                   const SteppedRun& run) {
+  const LogGP machine = machine_options.machine();
+  if (!machine_options.file.empty()) {
+    const auto json = nlohmann::json::parse(std::ifstream(machine_options.file));
+    const auto measured = json.value("output", nlohmann::json::object());
     for (const auto& [key, value] : {std::pair{"card_rate", &o.card_rate},
                                      {"server_rate", &o.server_rate},
                                      {"copy_rate", &o.copy_rate},
@@ -205,8 +205,9 @@ std::vector<Record> output_records(OutputOptions o, const std::string& machine_f
                                      {"file_s", &o.file}})
       *value = measured.value(key, *value);
   }
-  const io::Schema schema = schema_of(o, run);
-  const Decomposition d = Decomposition::make(run.Mx, run.My, run.px, run.py);
+  if (o.card_rate == 0.0) o.card_rate = 1.0 / machine.G;
+  const io::Schema schema = schema_of(run);
+  const Decomposition& d = run.cut;
   io::Cut cut;
   cut.rows.assign(d.y.begin(), d.y.end());
   cut.columns.assign(d.x.begin(), d.x.end());
@@ -218,7 +219,8 @@ std::vector<Record> output_records(OutputOptions o, const std::string& machine_f
     const bool is_async = method.rfind("async:", 0) == 0;
     const io::Options options =
         io::parse_method(is_async ? "direct/transport=" + method : method, {});
-    const int servers = options.transport == "sync" ? 0 : std::stoi(options.transport.substr(6));
+    const int servers =
+        options.transport == "sync" ? 0 : io::parse_transport(options.transport).once;
     Queues queues(o, machine, d.size(), servers, io::stripe_of(options.stripe));
     io::plan_record(schema, io::packed_layout(schema), options,
                     io::runs_of_nodes(d.size(), o.ranks_per_node), cut, queues);

@@ -18,7 +18,8 @@
 // Not modelled: locks and caches of the file system, other users, reads.
 #pragma once
 
-#include "kernels/grid/virtual/loggp.hpp"
+#include "kernels/grid/patch.hpp"
+#include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/tools/records.hpp"
 
@@ -28,31 +29,27 @@
 namespace nunatak::tools {
 
 struct OutputOptions {
-  std::string methods, variables = "all"; ///< -output, ...
-  double every = 0.0;                     ///< years; 0: one record at the end of the steps
-  int refine = 1;
-  // the machine; rates in bytes per second, times in seconds
-  int ranks_per_node = 64, servers = 32;
-  double card_rate = 12.5e9, server_rate = 4e9, copy_rate = 2e9, call = 50e-6, file = 0.05;
+  std::string methods; ///< -output, a list
+  double every = 0.0;  ///< years; 0: one record at the end of the steps
+  int refine = 1, ranks_per_node = 64, servers = 32;
+  double server_rate = 4e9, call = 50e-6, file = 0.05; ///< bytes per second; s; s
+  /// Bytes per second of a node's card (0: 1/G), and that a rank packs; from the file of -machine.
+  double card_rate = 0.0, copy_rate = 2e9;
 
   void add_to(OptionTable& table) {
-    table.section("Records of the run, modelled");
+    table.section("Records of the run, modelled (-machine takes precedence)");
     table.add(text("output", methods,
-                   "methods of output to model, a list: direct, pnetcdf, serial, async:S, "
-                   "direct/box:1 (none: no output)"));
-    table.add(choice("output_vars", variables, "all|state",
-                     "variables of a record: those of -o or those of a snapshot"));
+                   "methods of output, a list: direct, direct/box:1, pnetcdf, serial, async:S"));
     table.add(number("output_every", every, "year",
                      "interval of records in a long run (0: one record after the steps)", 0));
-    table.add(number("refine", refine, "",
-                     "modelled run: N times as fine, on N x N times the ranks, so that patches "
-                     "have as many cells",
-                     1, 64));
+    table.add(
+        number("refine", refine, "",
+               "refinement of the modelled run: N times the points along x and y, N x N times "
+               "the ranks",
+               1, 64));
     table.add(number("ranks_per_node", ranks_per_node, "", "ranks that share a network card", 1));
     table.add(number("servers", servers, "", "storage servers of the file system", 1));
     table.add(number("server_rate", server_rate, "", "bytes per second of a storage server", 1));
-    table.add(number("card_rate", card_rate, "", "bytes per second of a node's network card", 1));
-    table.add(number("copy_rate", copy_rate, "", "bytes per second that a rank packs", 1));
     table.add(number("write_call", call, "s", "time of a write call beyond that of its bytes", 0));
     table.add(number("file_time", file, "s", "time to create a file and to make it durable", 0));
   }
@@ -60,15 +57,16 @@ struct OutputOptions {
 
 /// The modelled steps of a run.
 struct SteppedRun {
-  int px = 1, py = 1, Mx = 0, My = 0, Mz = 0; ///< of the run, refined
+  Decomposition cut;
+  int Mz = 0;
   bool has_ocean = true;
   double all = 0.0, last = 0.0;         ///< s: all steps, with what follows them; the last step
   double years = 0.0, last_years = 0.0; ///< of all steps and of the last
 };
 
-/// A record for each method of output. `machine_file`: "" or the file of -machine, whose constants
-/// of output, if it has them, take precedence. Throws Error for a method that has no plan.
-std::vector<Record> output_records(OutputOptions options, const std::string& machine_file,
-                                   const LogGP& machine, const SteppedRun& run);
+/// A record for each method of output; `machine`: as given by options or its file. Throws Error for
+/// a method that has no plan.
+std::vector<Record> output_records(OutputOptions options, const MachineOptions& machine,
+                                   const SteppedRun& run);
 
 } // namespace nunatak::tools

@@ -1,7 +1,7 @@
 // miniapp/model/output.hpp: a state variable that is missing is an error.
+#include "miniapp/base/variables.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
-#include "miniapp/base/variables.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -49,6 +49,8 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
     (("-halo", "dmda"), None, "expected packed without -virtual_ranks"),
     (("-machine", "none.json"), None, "file 'none.json': cannot be read"),
     (("-report", "nowhere/x.json"), None, "nowhere/x.json"),
+    (("-output", "direct"), None, "option -output: expected -virtual_ranks"),
+    (("-output", "direct", "-refine", "2", "-virtual_ranks", "2"), None, "option -refine: expected -output_every"),
 ])
 def test_refused(tmp_path, arguments, ranks, words):
     run = run_program("nunatak-step", "-grid_dx", "100000", *arguments, cwd=tmp_path, ranks=ranks)
@@ -65,6 +67,44 @@ def test_methods_of_pism_have_the_same_fields_and_more_messages(tmp_path):
             assert a["bytes"] == b["bytes"] and 0 < a["messages"] < b["messages"]
         if a["part"] == "ocean":
             assert b["collectives"] > 60
+
+
+def modelled(folder, ranks, methods, *more):
+    """{method: record of its output}; skipped in a build without NetCDF, which says so."""
+    words = ("-grid_dx", "80000", "-grid_Mz", "6", "-virtual_ranks", ranks, "-output", methods, *more, "-report", "found.json")
+    run = run_program("nunatak-step", *words, cwd=folder)
+    if "built without NetCDF" in run.text:
+        assert run.status == 2
+        pytest.skip("no NetCDF")
+    return {r["method"]: r for r in json.loads((folder / "found.json").read_text())["output"]}
+
+
+def test_queues_by_hand(tmp_path):
+    """Two nodes with cards of 1 MB/s, one storage server of 0.5 MB/s; all else takes no time."""
+    machine = {**found(tmp_path, "-virtual_ranks", "1")["machine"], "L_s": 0, "o_s": 0, "g_s": 0}
+    output = {"card_rate": 1e6, "server_rate": 5e5, "copy_rate": 1e30, "write_call_s": 0, "file_s": 0}
+    (tmp_path / "machine.json").write_text(json.dumps({"machine": machine, "output": output}))
+    r = modelled(tmp_path, "2", "direct/native,serial,async:1", "-ranks_per_node", "1", "-servers", "1", "-machine", "machine.json")
+    size = {method: record["written_bytes"] / 5e5 for method, record in r.items()}  # the server is busy that long
+    sent = {method: record["message_bytes"] / 1e6 for method, record in r.items()}  # to one card
+    assert r["direct/native"]["output_s"] == pytest.approx(size["direct/native"])
+    assert r["serial"]["output_s"] == pytest.approx(size["serial"] + sent["serial"]) and sent["serial"] > 0
+    assert r["async:1"]["output_s"] == pytest.approx(0) and r["async:1"]["drain_s"] == pytest.approx(sent["async:1"] + size["async:1"])
+    for one in r.values():
+        assert one["run_s"] == pytest.approx(one["compute_s"] + one["output_s"] + one["drain_s"])
+        assert one["sypd"] == pytest.approx(86400 * one["years"] / one["run_s"])
+        assert one["output_percent"] == pytest.approx(100 * (1 - one["compute_s"] / one["run_s"]))
+
+
+@pytest.mark.parametrize("method", ["direct/zslab", "direct/box:1", "direct/morton:1", "serial"])
+def test_a_modelled_result_is_the_one_that_is_written(tmp_path, method):
+    r = modelled(tmp_path, "4", method, "-ranks_per_node", "2")[method]
+    format_name, _, layout = method.partition("/")
+    run_program("nunatak", "-init", "marine", "-grid_dx", "80km", "-grid_Mz", "6", "-run_steps", "1", "-io_format", format_name, "-io_layout",
+                layout or "native", "-io_ranks_per_node", "2", "-o", "x.nc", "-report", "run.json", cwd=tmp_path, ranks=4, status=0)
+    written = json.loads((tmp_path / "run.json").read_text())["output"]
+    for key in ("written_bytes", "messages", "message_bytes", "off_node_bytes"):
+        assert r[key] == written[key], key
 
 
 def counted_tables():
