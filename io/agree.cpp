@@ -1,30 +1,14 @@
 #include "io/agree.hpp"
 
+#include "io/watchdog.hpp"
+
 #include <algorithm>
 #include <cstdint>
-#include <mutex>
 #include <new>
 #include <numeric>
 #include <vector>
 
 namespace nunatak::io {
-
-namespace {
-
-std::mutex mutex; ///< of waiting
-std::optional<std::string> waiting;
-
-void set_waiting(const std::optional<std::string>& error) {
-  const std::lock_guard lock(mutex);
-  waiting = error;
-}
-
-} // namespace
-
-std::optional<std::string> waits_with() {
-  const std::lock_guard lock(mutex);
-  return waiting;
-}
 
 void agree(MPI_Comm comm, const std::function<void()>& f) {
   const int rank = rank_in(comm), size = size_of(comm);
@@ -39,9 +23,9 @@ void agree(MPI_Comm comm, const std::function<void()>& f) {
     message = e.what();
     failed = rank;
   }
-  set_waiting(message);
+  Watchdog::of_process().wait_with(message);
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm);
-  set_waiting(std::nullopt);
+  Watchdog::of_process().wait_with(std::nullopt);
   if (failed == size) return;
   int length = static_cast<int>(message.size());
   MPI_Bcast(&length, 1, MPI_INT, failed, comm);

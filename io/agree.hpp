@@ -11,7 +11,6 @@
 #include <exception>
 #include <functional>
 #include <new>
-#include <optional>
 #include <string>
 
 namespace nunatak::io {
@@ -32,10 +31,6 @@ inline int size_of(MPI_Comm comm) {
 /// message after a failure. `f` must not call collective functions that a failing rank would skip.
 void agree(MPI_Comm comm, const std::function<void()>& f);
 
-/// While this process waits for others in agree(): its own error, "" if it has none; else nullopt.
-/// For other threads (watchdog.hpp).
-std::optional<std::string> waits_with();
-
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 
@@ -46,8 +41,7 @@ void broadcast(std::string& text, MPI_Comm comm);
 std::string gather(const std::string& text, MPI_Comm comm);
 
 /// The first error of this rank, kept until agree() on rethrow() makes it an error of all. Throwing
-/// at once would leave the others in their next collective call. std::bad_alloc aborts the run: it
-/// may have occurred inside a collective call.
+/// at once would leave the others in a collective call. std::bad_alloc aborts the run.
 class KeptError {
 public:
   template <class F> void keep(const F& f) {

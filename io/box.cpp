@@ -18,6 +18,13 @@ std::size_t Box::elements() const {
   return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>());
 }
 
+Box Box::in_record(std::size_t record) const {
+  Box box = *this;
+  box.start.insert(box.start.begin(), record);
+  box.count.insert(box.count.begin(), 1);
+  return box;
+}
+
 Box meet(const Box& a, const Box& b) {
   Box both = a;
   for (std::size_t d = 0; d < a.start.size(); ++d) {

@@ -12,6 +12,7 @@ struct Box {
   std::vector<std::size_t> start, count;
 
   std::size_t elements() const;
+  Box in_record(std::size_t record) const; ///< the same with the record dimension in front
   bool operator==(const Box& other) const { return start == other.start && count == other.count; }
 };
 
@@ -36,8 +37,7 @@ Box hull(const Box& a, const Box& b);
 ///                     limit 10:   aaaaa aaaaa bbbbb  ccccc ccccc ddddd
 std::vector<Box> cut(const Box& box, std::size_t limit);
 
-/// The dimension along which these counts are cut into n parts: the slowest with n or more indices,
-/// else the longest.
+/// The dimension to cut into n parts: the slowest with n or more indices, else the longest.
 std::size_t dimension_to_cut(const std::vector<std::size_t>& count, std::size_t n);
 
 /// Offset, in values of `box`, of the first value of `part`, which lies in `box`.

@@ -36,6 +36,16 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   return nearest;
 }
 
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(separator, begin);
+    words.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return words;
+    begin = end + 1;
+  }
+}
+
 bool parse_switch(const std::string& word, const std::string& what) {
   for (const char* yes : {"yes", "true", "on", "1"}) {
     if (word == yes) return true;

@@ -18,6 +18,9 @@ public:
 /// needs more than two edits and more than a third of the characters.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
+/// At least one item; items may be empty.
+std::vector<std::string> split(const std::string& text, char separator);
+
 /// True for yes, true, on, 1; false for no, false, off, 0. Error naming `what` for any other value.
 bool parse_switch(const std::string& word, const std::string& what);
 

@@ -74,8 +74,7 @@ void File::check_name() const {
     fail("expected a name that is not manifest.jsonl and does not end in .tmp or .lock: those are "
          "taken");
   const std::size_t longest = NAME_MAX - std::strlen(".0000.tmp");
-  if (!is_utf8(name))
-    fail("expected a file name in UTF-8, found other bytes"); // the manifest is JSON
+  if (!is_utf8(name)) fail("expected a file name in UTF-8, found other bytes"); // for JSON
   if (name.size() > longest) {
     fail("expected a file name of at most " + std::to_string(longest) + " characters, found " +
          std::to_string(name.size()));

@@ -1,5 +1,4 @@
-// A file that is being written: it checks and times what the model puts, and makes an error of one
-// rank an error of all.
+// A file that is being written: checks, times, and makes an error of one rank an error of all.
 //
 // The transports are subclasses. SyncFile (durable/sync_file.hpp): the compute ranks write.
 // AsyncFile (async/async_file.hpp): they send to servers. See writer.hpp for how to use a File.
@@ -28,8 +27,7 @@ struct FileOptions {
   FileKind kind = FileKind::once;
   /// append, with a format that grows in place (direct): the file is committed after every
   /// `commit_every` records. From the first commit on it has its final name, and its header counts
-  /// the committed records, which can be read at any time and survive a crash. 0, and with all
-  /// other formats: only close() commits.
+  /// the committed records, which can be read. 0, and other formats: only close() commits.
   int commit_every = 0;
   /// append: records of the file that this one replaces; the first commit has at least one more.
   std::int64_t kept_records = 0;
@@ -55,9 +53,9 @@ public:
 
   /// Write this rank's block; nothing if a count is 0. `data` points at the value at block.start; T
   /// is the type of the variable, or double for float32. With servers the puts of one variable and
-  /// record must follow one another.
+  /// record must follow one another. `record`: no_record for a variable without.
   template <class T> void put(const std::string& variable, const Block& block, const T* data) {
-    put(variable, no_record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
+    put(variable, no_record, block, data);
   }
   template <class T>
   void put(const std::string& variable, std::size_t record, const Block& block, const T* data) {
@@ -66,8 +64,7 @@ public:
 
   /// Write, from rank 0, a whole variable (or record) that every rank has: coordinates, time.
   template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
-    put_all(variable, no_record, values.size(), reinterpret_cast<const std::byte*>(values.data()),
-            type_of<T>());
+    put_all(variable, no_record, values);
   }
   template <class T>
   void put_all(const std::string& variable, std::size_t record, const std::vector<T>& values) {
@@ -81,8 +78,7 @@ public:
   /// All values of the record (and of variables without records) have been put. Commits if
   /// commit_every is due; if that fails, the last commit stands.
   void end_record(std::int64_t step = -1);
-  /// Commit all ended records now, before a restart state is written. Does nothing if commit_every
-  /// is 0 or the format does not grow in place.
+  /// Commit all ended records now. Does nothing if commit_every is 0 or the format does not grow.
   void commit(std::int64_t step = -1);
   /// Every value of every variable must have been put. With transport sync durable on return.
   void close(std::int64_t step = -1);
@@ -104,8 +100,7 @@ protected:
   File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
        Statistics& total);
 
-  /// Run f on all ranks and add its time to `phase`; an error of one rank, or one kept since an
-  /// earlier put, is an error of all. Collective.
+  /// Run f on all ranks and add its time to `phase`; its errors, and those kept, are of all.
   template <class F> void together(Phase phase, const F& f) {
     timed(phase, [&] { m_error.keep(f); });
     watched(phase, [&] { agree(m_comm, [&] { m_error.rethrow(); }); });

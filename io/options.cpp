@@ -10,16 +10,6 @@ namespace nunatak::io {
 
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = text.find(separator, begin);
-    words.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return words;
-    begin = end + 1;
-  }
-}
-
 /// A whole number and the text after it; -1 if there is none.
 std::pair<long long, std::string> leading_number(const std::string& text) {
   if (text.empty() || text[0] < '0' || text[0] > '9') return {-1, text};

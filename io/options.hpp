@@ -3,8 +3,7 @@
 // `nunatak` and `nunatak-io` offer each Knob as an option -io_<name>, and reports list all of them.
 // An output method is a format (which ranks write, and by which library), a layout (which ranks the
 // values move to first), a transport (synchronous or by servers) and further knobs
-// (docs/explanation/output.md). The table in options.cpp defines each knob and is the help. Formats
-// and layouts: registry.hpp.
+// (docs/explanation/output.md). The table in options.cpp defines each and is the help.
 #pragma once
 
 #include <algorithm>

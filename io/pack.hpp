@@ -83,8 +83,7 @@ bool is_packed(const Hyperslab& slab, Type file_type);
 const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
 
 /// Bytes that wait to be written on all ranks, which count them alike, and their limit: `buffer`
-/// for each rank that writes, at most 1 GiB, because MPI-IO and the libraries above it count in 32
-/// bits. Larger hyperslabs are cut:
+/// for each rank that writes, at most 1 GiB (MPI-IO). Larger ones are cut:
 ///
 ///   const std::size_t n = waiting.parts(bytes);  // of the variable, over all ranks
 ///   for (part = 0; part < n; ++part) {

@@ -201,8 +201,7 @@ Packing Reader::packing(const std::string& variable) const {
   return packing;
 }
 
-/// The values of a box, converted only in type, read into the end of `values` without other memory.
-/// Collective; a failure may be this rank's alone.
+/// The values of a box, converted only in type, in `values`. Collective; it may fail on one rank.
 template <class T>
 void Reader::read_as(const std::string& variable, const Box& box, int nc_type,
                      std::vector<T>& values) const {
@@ -296,27 +295,23 @@ std::vector<double> Reader::read_record(const std::string& variable,
                                         const std::vector<std::size_t>& start,
                                         const std::vector<std::size_t>& count,
                                         std::optional<std::size_t> record) const {
-  std::vector<std::size_t> full_start = start, full_count = count;
+  Box box{start, count};
   agree(m_comm, [&] {
     const auto axes = dimensions(variable);
     if (axes.size() != start.size() + 1 || !(axes[0].unlimited || axes[0].name == "time")) return;
     if (axes[0].length == 0)
       fail("variable '" + variable + "': expected at least one record, found none");
-    full_start.insert(full_start.begin(), record.value_or(axes[0].length - 1));
-    full_count.insert(full_count.begin(), 1);
+    box = box.in_record(record.value_or(axes[0].length - 1));
   });
-  return read_block(variable, full_start, full_count);
+  return read_block(variable, box.start, box.count);
 }
 
 std::vector<double> Reader::read_all(const std::string& variable) const {
-  std::vector<std::size_t> start, count;
+  std::vector<std::size_t> count;
   agree(m_comm, [&] {
-    for (const auto& axis : dimensions(variable)) {
-      start.push_back(0);
-      count.push_back(axis.length);
-    }
+    for (const auto& axis : dimensions(variable)) count.push_back(axis.length);
   });
-  return read_block(variable, start, count);
+  return read_block(variable, std::vector<std::size_t>(count.size(), 0), count);
 }
 
 } // namespace nunatak::io

@@ -36,8 +36,7 @@ class Reader {
 public:
   using Axis = Contents::Dimension;
 
-  /// Collective. Error if the file is missing, unreadable, not NetCDF or too short for its header.
-  /// `comm` must outlive the reader.
+  /// Collective. Error if it is missing, unreadable, not NetCDF, too short. `comm` must outlive it.
   Reader(std::string path, MPI_Comm comm, ReadOptions options = {});
   /// Collective with ReadBy::parallel.
   ~Reader();

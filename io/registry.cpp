@@ -7,7 +7,6 @@
 #include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
-#include "io/layouts/stripe.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -29,7 +29,7 @@ void record(Request asked) {
   requested_at = now();
 }
 
-void on_term(int /*signal*/) {
+void on_term(int, siginfo_t*, void*) {
   constexpr std::int64_t apart = 2000000000; // mpiexec and a batch system may both send it at once
   static const char text[] = "nunatak: a second SIGTERM ends the run at once\n";
   if (first_term == 0) first_term = now();
@@ -40,27 +40,22 @@ void on_term(int /*signal*/) {
   _exit(128 + SIGTERM);
 }
 
-void on_usr1(int /*signal*/) { record(Request::usr1); }
+void on_usr1(int, siginfo_t*, void*) { record(Request::usr1); }
 
-void on_stop(int /*signal*/) {
+void on_stop(int, siginfo_t*, void*) {
   was_stopped = true;
   std::raise(SIGSTOP);
 }
 
-void on_continue(int /*signal*/, siginfo_t* from, void* /*context*/) {
+void on_continue(int, siginfo_t* from, void*) {
   if (!was_stopped.exchange(false) && is_below_mpiexec && from->si_pid == getppid())
     record(Request::term);
 }
 
-void handle(int signal, void (*handler)(int), void (*with_sender)(int, siginfo_t*, void*)) {
+void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
   struct sigaction action {};
-  action.sa_flags = SA_RESTART; // a write that a signal interrupts continues
-  if (handler != nullptr) {
-    action.sa_handler = handler;
-  } else {
-    action.sa_sigaction = with_sender;
-    action.sa_flags |= SA_SIGINFO;
-  }
+  action.sa_flags = SA_SIGINFO | SA_RESTART; // a write that a signal interrupts continues
+  action.sa_sigaction = handler;
   sigaction(signal, &action, nullptr);
 }
 
@@ -68,10 +63,10 @@ void handle(int signal, void (*handler)(int), void (*with_sender)(int, siginfo_t
 
 void remember_signals() {
   is_below_mpiexec = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
-  handle(SIGTERM, on_term, nullptr);
-  handle(SIGUSR1, on_usr1, nullptr);
-  handle(SIGTSTP, on_stop, nullptr);
-  handle(SIGCONT, nullptr, on_continue);
+  handle(SIGTERM, on_term);
+  handle(SIGUSR1, on_usr1);
+  handle(SIGTSTP, on_stop);
+  handle(SIGCONT, on_continue);
 }
 
 Request asked_to_end() { return request; }

@@ -20,20 +20,23 @@ std::vector<std::vector<int>> Topology::ranks_by_node() const {
   return ranks;
 }
 
+Topology runs_of_nodes(int ranks, int per_node) {
+  Topology topology;
+  for (int r = 0; r < ranks; ++r) topology.node_of.push_back(r / per_node);
+  topology.n_nodes = (ranks + per_node - 1) / per_node;
+  return topology;
+}
+
 Topology make_topology(MPI_Comm comm, int ranks_per_node) {
   const int rank = rank_in(comm), size = size_of(comm);
+  if (ranks_per_node > 0) return runs_of_nodes(size, ranks_per_node);
   Topology topology;
   topology.node_of.resize(static_cast<std::size_t>(size));
-  int leader = 0; // lowest rank of this rank's node
-  if (ranks_per_node > 0) {
-    leader = rank - rank % ranks_per_node;
-  } else {
-    MPI_Comm node = MPI_COMM_NULL;
-    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-    leader = rank;
-    MPI_Bcast(&leader, 1, MPI_INT, 0, node);
-    MPI_Comm_free(&node);
-  }
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  int leader = rank; // lowest rank of this rank's node
+  MPI_Bcast(&leader, 1, MPI_INT, 0, node);
+  MPI_Comm_free(&node);
   MPI_Allgather(&leader, 1, MPI_INT, topology.node_of.data(), 1, MPI_INT, comm);
   std::map<int, int> number;
   for (int& of_rank : topology.node_of)

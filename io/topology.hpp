@@ -24,6 +24,9 @@ struct Topology {
   std::vector<std::vector<int>> ranks_by_node() const;
 };
 
+/// Nodes of `per_node` consecutive ranks.
+Topology runs_of_nodes(int ranks, int per_node);
+
 /// Collective. `ranks_per_node` 0: the nodes of the machine (MPI_COMM_TYPE_SHARED).
 Topology make_topology(MPI_Comm comm, int ranks_per_node);
 

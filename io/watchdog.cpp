@@ -67,6 +67,11 @@ void Watchdog::set(MPI_Comm comm, int patience, const std::string& who, bool wai
   m_change.notify_one(); // it sleeps by the patience
 }
 
+void Watchdog::wait_with(const std::optional<std::string>& error) {
+  const std::lock_guard lock(m_mutex);
+  m_waits_with = error;
+}
+
 void Watchdog::advance() {
   const std::lock_guard lock(m_mutex);
   m_since = Clock::now();
@@ -101,10 +106,8 @@ void Watchdog::sleep_and_look() {
     if (m_ends || m_patience.count() == 0 || (!m_watched && !is_asked)) continue;
     if (m_watched) look_for_progress(lock, 2 * nap);
     if (!m_watched) m_since = std::max(m_since, time_of_request());
-    const auto error = waits_with();
-    const auto left =
-        limit(error) - std::chrono::duration_cast<milliseconds>(Clock::now() - m_since);
-    if (left.count() <= 0) end_run(error.value_or(""));
+    const auto left = limit() - std::chrono::duration_cast<milliseconds>(Clock::now() - m_since);
+    if (left.count() <= 0) end_run();
     nap = std::min(nap, left);
   }
 }
@@ -124,16 +127,17 @@ void Watchdog::look_for_progress(std::unique_lock<std::mutex>& lock,
   if (!before.empty() && before != m_progress) m_since = Clock::now();
 }
 
-std::chrono::milliseconds Watchdog::limit(const std::optional<std::string>& error) const {
-  if (error && !error->empty()) return m_patience * 7 / 8;
+std::chrono::milliseconds Watchdog::limit() const {
+  if (!m_waits_with.value_or("").empty()) return m_patience * 7 / 8;
   auto limit = m_patience + m_patience * m_rank / (4 * (m_rank + 1));
-  for (const bool waits : {m_waits, error.has_value()}) {
+  for (const bool waits : {m_waits, m_waits_with.has_value()}) {
     if (waits) limit += m_patience / 2;
   }
   return limit;
 }
 
-void Watchdog::end_run(const std::string& error) {
+void Watchdog::end_run() {
+  const std::string error = m_waits_with.value_or("");
   const auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - m_since).count();
   std::string what;

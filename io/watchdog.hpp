@@ -6,15 +6,13 @@
 // aborted. It advances while calls of this rank on files return (/proc) or the file changes (stat):
 // a slow disk is not a hanging one.
 //
-// Only the rank that knows most reports, because the limits of the others are longer (in units of
-// the patience):
+// Only the rank that knows most reports, as the others have longer limits (in patiences):
 //
 //   a rank that waits in agree() with an error, while the others do not arrive      7/8
 //   rank 0 in a call that hangs, then the others, one after the other               1 to 5/4
 //   a rank that only waits for others, in agree() or for a server                   1/2 more each
 //
-// There is one watchdog for a process, because it ends the process: a sleeping thread, whose only
-// MPI call is MPI_Abort.
+// A process has one watchdog: a sleeping thread, whose only MPI call is MPI_Abort.
 #pragma once
 
 #include <mpi.h>
@@ -37,6 +35,9 @@ public:
   /// `patience` in seconds (default 600); 0: no limit. `who` names this rank in the message ("":
   /// its number in `comm`). `waits`: it waits for servers, which report first.
   void set(MPI_Comm comm, int patience, const std::string& who = "", bool waits = false);
+
+  /// This rank waits for others in agree(): its own error, "" if it has none; nullopt: no more.
+  void wait_with(const std::optional<std::string>& error);
 
   /// Something other than a call on a file has advanced: a time step.
   void advance();
@@ -65,8 +66,8 @@ private:
   Watched exchange(Watched watched); ///< returns what was watched
   void sleep_and_look();
   void look_for_progress(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds longest);
-  std::chrono::milliseconds limit(const std::optional<std::string>& error) const;
-  [[noreturn]] void end_run(const std::string& error);
+  std::chrono::milliseconds limit() const;
+  [[noreturn]] void end_run();
 
   std::mutex m_mutex; ///< of all members below
   std::condition_variable m_change;
@@ -76,6 +77,7 @@ private:
   std::string m_who = "rank 0";
   bool m_waits = false;
   Watched m_watched;
+  std::optional<std::string> m_waits_with;
   Clock::time_point m_since = Clock::now();
   std::string m_progress;    ///< at the last look in this scope; "": not looked yet
   std::int64_t m_scopes = 0; ///< so far

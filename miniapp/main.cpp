@@ -42,8 +42,7 @@ int run(const Session& session, Options& options, const std::string& command) {
   init.reset();
   log.line(describe(model.grid()));
 
-  // 4. time steps: diagnose flow and melt, write what is due, choose and take the step, write
-  // scalars
+  // 4. time steps: diagnose flow and melt, write what is due, take the step, write scalars
   const auto fields = [&] { return model.fields(); };
   const auto diagnose_and_write = [&] {
     try {

@@ -17,7 +17,7 @@
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/model/input.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"

@@ -2,10 +2,12 @@
 // ranks. Prints JSON for -machine of nunatak-distance, nunatak-labels, nunatak-step and bench_pico.
 //
 //   mpiexec -n 8 calibrate > machine.json
+//   mpiexec -n 8 calibrate -o /scratch > machine.json     also those of output, into files there
 //
 // Operations are measured in rows, as the mean over ranks: a late rank finds the next messages
 // waiting, so that the slowest rank's time of a single operation would count some waits twice. The
 // constants are medians.
+#include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -19,9 +21,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <numeric>
+#include <unistd.h>
 
 using namespace nunatak;
 using bench::median;
@@ -120,6 +126,56 @@ private:
   std::vector<double> m_sending;
 };
 
+/// Seconds of a write of `bytes` by rank 0 alone, at places of their own: median of `repeat`.
+double write_time(const std::string& path, std::size_t bytes, int repeat) {
+  const std::vector<char> values(bytes, 1);
+  std::vector<double> seconds;
+  World().on_rank_0([&] {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT, 0644);
+    for (int n = 0; n <= repeat; ++n) {
+      const double begin = MPI_Wtime();
+      const ssize_t written = ::pwrite(fd, values.data(), bytes, static_cast<off_t>(n * bytes));
+      if (n > 0) seconds.push_back(MPI_Wtime() - begin);
+      if (written != static_cast<ssize_t>(bytes))
+        throw Error("file '" + path + "': expected to write it; found: " + std::strerror(errno));
+    }
+    ::close(fd);
+    std::filesystem::remove(path);
+  });
+  return seconds.empty() ? 0.0 : median(seconds);
+}
+
+/// What nunatak-step -output needs; the rate of the storage servers is given there.
+Json output_constants(const std::string& folder, int repeat) {
+  constexpr std::size_t long_call = std::size_t{1} << 20;
+  const std::string scratch = folder + "/calibrate.files", path = scratch + "/x.nc";
+  World().on_rank_0([&] { std::filesystem::create_directory(scratch); });
+  const double call = write_time(path, 1, 5 * repeat), whole = write_time(path, long_call, repeat);
+  std::vector<double> copies, files;
+  const std::vector<char> from(std::size_t{64} << 20, 1);
+  std::vector<char> to(2 << 20);
+  for (int n = 0; n < repeat; ++n) {
+    MPI_Barrier(world_comm());
+    const double begin = MPI_Wtime();
+    for (std::size_t at = 0; at < from.size(); at += to.size())
+      std::memcpy(to.data(), from.data() + at, to.size());
+    copies.push_back(World().max(MPI_Wtime() - begin) + 1e-300 * to[static_cast<std::size_t>(n)]);
+    MPI_Barrier(world_comm());
+    const double opened = MPI_Wtime();
+    io::Writer writer(world_comm(), io::Options());
+    const auto file = writer.open(path, {{}, {{"number", io::Type::float64, {}, {}}}, {}});
+    file->put_all("number", std::vector<double>{1.0});
+    file->end_record();
+    file->close();
+    files.push_back(World().max(MPI_Wtime() - opened));
+  }
+  World().on_rank_0([&] { std::filesystem::remove_all(scratch); });
+  return {{"write_call_s", call},
+          {"card_rate", long_call / (whole - call)},
+          {"copy_rate", static_cast<double>(from.size()) / median(copies)},
+          {"file_s", median(files)}};
+}
+
 Json run(int ranks, int repeat) {
   Calibration c(repeat);
   Json json = {{"ranks", ranks}};
@@ -153,14 +209,17 @@ Json run(int ranks, int repeat) {
 int main(int argc, char** argv) {
   return run_program(argc, argv, "calibrate", [&](Libraries&) {
     int repeat = 9;
+    std::string folder;
     OptionTable table("calibrate: the constants of a LogGP machine, measured; prints JSON",
                       "mpiexec -n 8 calibrate > machine.json");
     table.section("Measurement");
     table.add(number("repeat", repeat, "", "rows that count, of each operation", 1));
+    table.add(text("o", folder, "folder for files, to measure the constants of output, too"));
     if (!table.read(argc, argv)) return;
     const World world;
     if (world.size() < 2) throw Error("calibrate: expected 2 processes at least, found 1");
-    const Json json = run(world.size(), repeat);
+    Json json = run(world.size(), repeat);
+    if (!folder.empty()) json["output"] = output_constants(folder, repeat);
     if (world.rank() == 0) std::cout << json.dump(1) << std::endl;
   });
 }

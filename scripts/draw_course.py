@@ -3,7 +3,8 @@
 
     scripts/draw_course.py loggp COUNTS.json PICTURE.png     modelled time against ranks, from nunatak-distance -report
     scripts/draw_course.py labels PICTURE.png                the mask of lab 3 on several cuts, labelled with a mistake
-    scripts/draw_course.py roofline KERNELS.json PICTURE.png cells per second of the kernels below the roof of the memory, from bench_kernels
+    scripts/draw_course.py roofline SPEED.json PICTURE.png   operations per second against operations per byte, from `check_speed roofline` of lab 12
+    scripts/draw_course.py scaling FOLDER PICTURE.png        speed-up of the parts in the synthetic reports of lab 9, and the laws that fit
 """
 
 import argparse
@@ -118,37 +119,64 @@ def draw_labels(picture):
     print([len(set(components(*cut).values())) for cut in CUTS])
 
 
+BYTES, OPERATIONS = 24, 34  # of a cell in fast_fluxes: H, q_x, q_y; + - * counted in its lines
+
+
 def draw_roofline(measured, picture):
-    """A kernel that moves b bytes per cell can do at most bandwidth / b cells per second: the work is a cell, not an operation."""
     report = read(measured)
-    bandwidth = report["triad"]["GB_per_s_max"]
-    cells = report["grid"]["Mx"] * report["grid"]["My"]
-    figure, axes = plt.subplots(figsize=(7.5, 5))
-    for n, (name, kernel) in enumerate(sorted(report["kernels"].items(), key=lambda item: -item[1]["bytes_per_cell"])):
-        x, y = 1 / kernel["bytes_per_cell"], cells / (1e3 * kernel["min_ms"])
-        axes.loglog(x, y, linestyle="none", marker="osD^vP"[n % 6], color=SAFE[n // 6], markersize=7, markeredgecolor="black",
-                    markeredgewidth=0.5, label=f"{n + 1} {name}: {100 * y / (1e3 * bandwidth * x):.0f} %")
-        left = n % 2  # kernels of one width lie above each other, and come one after the other
-        axes.annotate(str(n + 1), (x, y), textcoords="offset points", xytext=(-5, 5) if left else (5, -5), ha="right" if left else "left", va="center",
-                      fontsize=8, bbox={"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none", "alpha": 0.8})
-    ends = [1 / 1500, 1 / 6]
-    axes.loglog(ends, [1e3 * bandwidth * x for x in ends], "k-", label=f"roof: triad, {bandwidth:.1f} GB/s")
-    for share in (0.5, 0.1):
-        axes.loglog(ends, [share * 1e3 * bandwidth * x for x in ends], "k:", linewidth=0.8)
-        axes.text(1.05 * ends[1], share * 1e3 * bandwidth * ends[1], f"{100 * share:.0f} %", fontsize=8, va="center")
-    axes.set_xlim(right=1.5 * ends[1])
-    axes.set(xlabel="cells per byte that must move (1 / counted bytes per cell)", ylabel="million cells per second, fastest repetition",
-             title=f"{report['grid']['Mx']} x {report['grid']['My']} x {report['grid']['Mz']} points, {report['ranks']['size']} rank(s), "
-                   f"{report['ranks']['execution_space']}; shares of the roof")
-    axes.title.set_fontsize(10)
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
-    figure.savefig(picture, dpi=110, bbox_inches="tight")
+    bandwidth, peak = report["GB_per_s"], report["Gflop_per_s"]
+    figure, axes = plt.subplots(figsize=(6, 4))
+    intensity = OPERATIONS / BYTES
+    ends = [min(0.05, intensity / 4), max(16 * intensity, 4 * peak / bandwidth)]
+    axes.loglog([ends[0], peak / bandwidth, ends[1]], [ends[0] * bandwidth, peak, peak], "k-")
+    axes.text(ends[0], 1.1 * peak, f"roofs: triad, {bandwidth:.1f} GB/s; multiply and add, {peak:.1f} Gflop/s", fontsize=8)
+    for marker, colour, (name, kernel) in zip("os", SAFE, report["kernels"].items()):
+        reached = OPERATIONS / kernel["ns_per_cell"]
+        bound = min(peak, intensity * bandwidth)
+        axes.loglog(intensity, reached, marker, color=colour, label=f"{name}: {reached:.2g} Gflop/s, {100 * reached / bound:.0f} % of the roof")
+    slowest = OPERATIONS / max(kernel["ns_per_cell"] for kernel in report["kernels"].values())
+    axes.set(xlabel="operations per byte that must move", ylim=(slowest / 8, 2 * peak), ylabel="Gflop/s, fastest repetition", title="Roofline of one core: the fluxes of lab 12")
+    axes.legend(fontsize=8, loc="lower right")
+    figure.tight_layout()
+    figure.savefig(picture, dpi=110)
+
+
+def draw_scaling(folder, picture):
+    """Speed-up in the strong runs, with T(n) = T(1)/n (1 + sigma (n - 1) + kappa n (n - 1)) by least squares of n T(n)/T(1)."""
+    import numpy as np
+
+    folder = pathlib.Path(folder)
+    try:
+        runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+    except OSError as error:
+        sys.exit(f"draw_course.py: {folder}: expected the folder of a study with runs.jsonl, found: {error}")
+    figure, axes = plt.subplots(figsize=(6, 4))
+    for marker, colour, part in zip("os", SAFE, ("mass transport", "stress balance: SSA")):
+        times = {}
+        for run in runs:
+            if run["mode"] == "strong":
+                times.setdefault(run["ranks"], []).append(read(folder / run["report"])["timers"][part]["max"])
+        n = np.array(sorted(times), float)
+        t = np.array([np.median(times[ranks]) for ranks in sorted(times)])
+        columns = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
+        one, b, c = np.linalg.lstsq(columns / (n * t)[:, None], np.ones_like(n), rcond=None)[0]
+        more = np.geomspace(1, 4 * n[-1], 100)
+        axes.loglog(n, one / t, marker, color=colour, label=part)
+        axes.loglog(more, more / (1 + b / one * (more - 1) + c / one * more * (more - 1)), "-", color=colour, lw=1)
+    axes.loglog(more, more, "k:", label="ideal")
+    axes.set_xticks(n, [f"{ranks:.0f}" for ranks in n])
+    axes.minorticks_off()
+    axes.set(xlabel="ranks (reports up to 64, the laws beyond)", ylabel="speed-up", ylim=(0.8, 100), title="Synthetic reports of lab 9: strong scaling")
+    axes.legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(picture, dpi=110)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    pictures = parser.add_subparsers(dest="which", required=True, metavar="loggp|labels|roofline")
-    for name, draw, source in (("loggp", draw_loggp, "COUNTS.json"), ("labels", draw_labels, None), ("roofline", draw_roofline, "KERNELS.json")):
+    pictures = parser.add_subparsers(dest="which", required=True, metavar="loggp|labels|roofline|scaling")
+    for name, draw, source in (("loggp", draw_loggp, "COUNTS.json"), ("labels", draw_labels, None), ("roofline", draw_roofline, "SPEED.json"),
+                               ("scaling", draw_scaling, "FOLDER")):
         one = pictures.add_parser(name)
         files = [source, "PICTURE.png"] if source else ["PICTURE.png"]
         for file in files:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The labs of docs/course, cut from the sources of this project and graded by one command.
 
-    scripts/lab.py first [--png FILE]          lab 0 on a machine with a C++ compiler, CMake and Python alone
+    scripts/lab.py first [--picture FILE]      lab 0 on a machine with a C++ compiler, CMake and Python alone
     scripts/lab.py list [--json]               all labs
     scripts/lab.py start N DIR [--seed S]      a tree with the holes of lab N, and the questions for the seed S
     scripts/lab.py check DIR                   status 0 if the work in DIR is right
@@ -35,7 +35,7 @@ import measured  # noqa: E402
 import study  # noqa: E402
 import verification  # noqa: E402
 from holes import lab_of, labs, mutate, of_file, skeletons, sources, without  # noqa: E402
-from picture import serpentine, write_png  # noqa: E402
+from picture import serpentine, write_svg  # noqa: E402
 from workshop import BUILD, DEPS, Problem, build, build_folder, compiled, has, place, program, run, run_check  # noqa: E402
 
 KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/(course/|lab\.py$)|\.ci/")
@@ -218,7 +218,7 @@ def start(options):
             shutil.copymode(SOURCE / path, target / path)
     (target / "build").mkdir(exist_ok=True)
     (target / "build/deps").symlink_to(DEPS)
-    if lab.get("study"):
+    if lab.get("synthetic"):
         study.write(target / "synthetic", options.seed, names_of(lab, options.seed))
     asked = {q["name"]: q["ask"] for q in questions(lab, options.seed)}
     (target / "lab.json").write_text(json.dumps({"lab": lab["number"], "seed": options.seed, "questions": asked}, indent=2) + "\n")
@@ -303,8 +303,8 @@ def first(options):
         parts = round(ranks ** 0.5)
         boundaries = sum((a[0] * parts // 201, a[1] * parts // 201) != (b[0] * parts // 201, b[1] * parts // 201) for a, b in zip(path, path[1:]))
         print(f"{solver:6} on {ranks:4} ranks: {count:6} rounds   (the path has {len(path)} cells and crosses {boundaries} boundaries)")
-    write_png(options.png, 201, {cell: n / len(path) for n, cell in enumerate(path)}, 4)
-    print(f"{options.png}: the path, from dark to light, and the boundaries of 4 x 4 patches; {time.monotonic() - begin:.0f} s in all")
+    write_svg(options.picture, 201, 4)
+    print(f"{options.picture}: the path, and the boundaries of 4 x 4 patches (a browser shows it); {time.monotonic() - begin:.0f} s in all")
 
 
 def main():
@@ -316,7 +316,7 @@ def main():
         for flags, settings in arguments:
             sub.add_argument(*flags, **settings)
     folder = (("folder",), {})
-    command(first, "first", (("--png",), {"default": "first.png"}))
+    command(first, "first", (("--picture",), {"default": "first.svg"}))
     command(list_labs, "list", (("--json",), {"action": "store_true"}))
     command(start, "start", (("lab",), {"type": int}), folder, (("--seed",), {"type": int, "default": 1}))
     command(check, "check", folder)

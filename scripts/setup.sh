@@ -119,5 +119,10 @@ if ! cmp -s scripts/requirements.txt "$stamp"; then
   cp scripts/requirements.txt "$stamp"
 fi
 
+# --- for one test: NetCDF of Fortran, not installed, since libnetcdff-dev brings another NetCDF-C ----------------------------
+if command -v gfortran >/dev/null && ! [ -e /usr/include/netcdf.mod ] && ! [ -e "$deps/include/netcdf.mod" ]; then
+  { unpack libnetcdff-dev && unpack libnetcdff7; } || say "no netcdf-fortran: its harness is not tested"
+fi
+
 build_kokkos "$venv/bin/pip"
 say "ready"

@@ -18,13 +18,7 @@ AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schem
   m_last.resize(schema.variables.size());
   m_share.assign(n, 0);
   m_messages.assign(n, 0);
-  act(Packer()
-          .add(Action::open)
-          .add(m_number)
-          .add(client.number())
-          .add(path)
-          .add(options)
-          .add(schema));
+  act(Packer(Action::open, m_number, client.number(), path, options, schema));
   if (!options.continues) return;
   Opened opened;
   timed(Phase::open, [&] { opened = client.wait_for_open(); });
@@ -34,7 +28,7 @@ AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schem
 AsyncFile::~AsyncFile() {
   if (m_is_closed) return;
   end_batch();
-  act(Packer().add(Action::abandon).add(m_number));
+  act(Packer(Action::abandon, m_number));
 }
 
 void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, action); }
@@ -50,7 +44,7 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
   if (ends_before(m_share, m_bytes[v], m_client.options().batch_bytes())) end_batch();
   if (m_batch < 0) {
     m_batch = m_client.servers().next_batch();
-    act(Packer().add(Action::begin_batch).add(m_batch).add(m_number));
+    act(Packer(Action::begin_batch, m_batch, m_number));
   }
   m_keys.push_back({v, record});
   if (sums()) m_sums.push_back(0);
@@ -60,9 +54,7 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
 void AsyncFile::end_batch() {
   if (m_batch < 0) return;
   m_client.end_batch(m_group, m_batch, m_messages, m_sums);
-  Packer action;
-  action.add(Action::end_batch).add(m_batch).add(m_keys);
-  act(action);
+  act(Packer(Action::end_batch, m_batch, m_keys));
   for (const Key& key : m_keys) m_last[key.v] = key.record;
   m_batch = -1;
   m_keys.clear();
@@ -98,13 +90,13 @@ void AsyncFile::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
 void AsyncFile::finish_record(std::int64_t step) {
   timed(Phase::wait, [&] {
     end_batch();
-    act(Packer().add(Action::end_record).add(m_number).add(step));
+    act(Packer(Action::end_record, m_number, step));
     m_client.agree_late(error());
   });
 }
 
 void AsyncFile::commit_records(std::int64_t step) {
-  act(Packer().add(Action::commit).add(m_number).add(step));
+  act(Packer(Action::commit, m_number, step));
   m_client.servers().expect_mark(m_group);
 }
 
@@ -112,12 +104,7 @@ void AsyncFile::close_and_commit(std::int64_t step) {
   timed(Phase::close, [&] {
     end_batch();
     m_client.agree_late(error());
-    act(Packer()
-            .add(Action::close)
-            .add(m_client.servers().marks(m_group))
-            .add(m_number)
-            .add(time_of_day())
-            .add(step));
+    act(Packer(Action::close, m_client.servers().marks(m_group), m_number, time_of_day(), step));
     m_client.servers().expect_mark(m_group);
   });
   m_is_closed = true;

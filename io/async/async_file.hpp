@@ -16,8 +16,7 @@ namespace nunatak::io {
 
 class AsyncFile final : public File {
 public:
-  /// Collective, without waiting; only with FileOptions::continues the servers answer which records
-  /// are left to put.
+  /// Collective, without waiting; with FileOptions::continues the servers say what is to be put.
   AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
             bool makes_sums, Client& client, Statistics& total);
   ~AsyncFile() override;

@@ -50,7 +50,7 @@ std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool) {
 }
 
 Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, const Box& box) {
-  return Packer().add(batch).add(0).add(v).add(record).add(b).add(box).bytes();
+  return Packer(batch, 0, v, record, b, box).bytes();
 }
 
 Client::Client(MPI_Comm comm, const Options& options)
@@ -59,8 +59,7 @@ Client::Client(MPI_Comm comm, const Options& options)
   MPI_Comm_dup(comm, &m_comm);
   MPI_Comm_rank(comm, &m_rank);
   MPI_Comm_size(comm, &m_size);
-  Packer action;
-  action.add(Action::writer).add(m_number).add(knobs().size());
+  Packer action(Action::writer, m_number, knobs().size());
   for (const Knob& knob : knobs()) action.add(knob_text(m_options, knob));
   m_servers.act_on_all(action);
 }
@@ -101,7 +100,7 @@ void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& me
                        const std::vector<std::uint64_t>& sums) {
   const std::vector<int>& servers = m_servers.group(group);
   m_servers.send(servers[static_cast<std::size_t>(m_rank) % servers.size()], count_tag,
-                 Packer().add(batch).add(messages).add(sums).bytes());
+                 Packer(batch, messages, sums).bytes());
 }
 
 Opened Client::wait_for_open() {
@@ -142,7 +141,7 @@ void Client::agree_late(const KeptError& mine) {
 std::vector<ServerReport> Client::finish() {
   wait_for_agreement();
   std::vector<ServerReport> reports;
-  m_servers.act_on_all(Packer().add(Action::finish).add(m_number));
+  m_servers.act_on_all(Packer(Action::finish, m_number));
   wait_on_rank_0(m_comm, [&] {
     for (int g = 0; g < m_servers.n_groups(); ++g) {
       auto& said = m_servers.reports(m_number, g);

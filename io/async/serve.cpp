@@ -1,11 +1,12 @@
 #include "io/async/serve.hpp"
 
 #include "io/async/ring.hpp"
-#include "io/layouts/stripe.hpp"
 #include "io/registry.hpp"
 #include "io/watchdog.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <future>
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -25,12 +26,10 @@ std::int64_t peak_bytes() {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// Memory is used again: pages that go back to the system after every file, and come again, cost as
-/// much as copying the values.
+/// Memory is used again: pages that go back to the system and come again cost as much as a copy.
 void keep_memory() {
 #ifdef __GLIBC__
-  if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0)
-    mallopt(M_MMAP_THRESHOLD, 32 << 20); // the most that older ones take
+  if (mallopt(M_MMAP_THRESHOLD, 1 << 30) == 0) mallopt(M_MMAP_THRESHOLD, 32 << 20); // older
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 #endif
 }
@@ -103,8 +102,7 @@ void Server::forward_signal() {
   const Request request = asked_to_end();
   if (request <= m_forwarded) return;
   m_forwarded = request;
-  m_servers.send(m_servers.compute().front(), news_tag,
-                 Packer().add(News::signalled).add(request).bytes());
+  m_servers.send(m_servers.compute().front(), news_tag, Packer(News::signalled, request).bytes());
 }
 
 /// A batch ends when all of its values have come, a file when the series before it are committed.
@@ -137,7 +135,7 @@ void Server::execute(const Bytes& action) {
   }
   if (m_group == 0 || m_rank > 0 || (what != Action::commit && what != Action::close)) return;
   for (const int server : m_servers.group(0))
-    m_servers.send(server, mark_tag, Packer().add(m_has_failed).bytes());
+    m_servers.send(server, mark_tag, Packer(m_has_failed).bytes());
 }
 
 void Server::perform(Action what, Unpacker& from) {
@@ -174,7 +172,7 @@ void Server::perform(Action what, Unpacker& from) {
     return report(from.take<int>());
   case Action::stop:
     m_status = from.take<int>();
-    tell(Packer().add(News::stopped));
+    tell(Packer(News::stopped));
   }
 }
 
@@ -197,7 +195,7 @@ void Server::open(OpenFile& opened) {
   opened.file =
       m_writers.at(opened.writer).writer->open(opened.path, opened.schema, opened.options);
   if (opened.options.continues)
-    tell(Packer().add(News::opened).add(opened.file->is_continued()).add(opened.file->why_anew()));
+    tell(Packer(News::opened, opened.file->is_continued(), opened.file->why_anew()));
 }
 
 void Server::end_batch(Unpacker& from) {
@@ -255,7 +253,7 @@ void Server::close(int number, std::int64_t step) {
   OpenFile& its_file = m_files.at(number);
   if (its_file.file != nullptr) {
     its_file.file->close(step);
-    tell(Packer().add(News::committed).add(its_file.file->path()));
+    tell(Packer(News::committed, its_file.file->path()));
     double& longest = m_writers.at(its_file.writer).longest_handover;
     longest = std::max(longest, time_of_day() - its_file.closed_at);
   }
@@ -280,13 +278,13 @@ void Server::report(int number) {
   m_inbox.restart_counts();
   m_idle = 0.0;
   m_began = MPI_Wtime();
-  tell(Packer().add(News::finished).add(number).add(m_group).add(report));
+  tell(Packer(News::finished, number, m_group, report));
 }
 
 /// The files stay as they were last committed. Their errors are the same as the first.
 void Server::fail(const std::string& what) {
   drop_files();
-  tell(Packer().add(News::error).add(what));
+  tell(Packer(News::error, what));
 }
 
 void Server::drop_files() {
@@ -296,6 +294,108 @@ void Server::drop_files() {
 
 void Server::tell(const Packer& news) {
   if (m_rank == 0) m_servers.send(m_servers.compute().front(), news_tag, news.bytes());
+}
+
+// What a server takes from the ranks that compute, in any order, and at any time.
+
+bool Server::take() {
+  return m_inbox.poll([this](int number, const std::byte* message) {
+    if (!m_has_failed) place(m_batches.at(number), message);
+  });
+}
+
+/// The same while a disk is waited for: the next batch is begun before its action is executed, and
+/// another one if the open ones have ended and are small.
+bool Server::take_ahead() {
+  constexpr std::size_t small = 1 << 20; // bytes
+  const bool has_taken = take();
+  std::size_t ended = 0, bytes = 0; // of the open batches
+  for (const Bytes& action : m_inbox.actions()) {
+    Unpacker from(action.data());
+    const auto what = from.take<Action>();
+    if (what == Action::writer) break; // what comes after it needs its options
+    if (what == Action::open) announce(from);
+    if (what == Action::begin_batch) {
+      const int number = from.take<int>();
+      const bool is_open = m_batches.count(number) > 0;
+      if (!is_open && (ended < m_batches.size() || bytes > small)) break;
+      begin_batch(number, from.take<int>());
+    }
+    if (what == Action::end_batch) {
+      const Batch& batch = m_batches.at(from.take<int>());
+      ended += 1;
+      for (const Key& key : from.take<std::vector<Key>>())
+        bytes += bytes_here(m_files.at(batch.file), key.v);
+    }
+  }
+  return has_taken;
+}
+
+void call_in_thread(std::size_t bytes, const std::function<void()>& call,
+                    const std::function<bool()>& take) {
+  using Microseconds = std::chrono::microseconds;
+  constexpr std::size_t smallest = 1 << 20;
+  if (bytes < smallest) return call();
+  // the destructor waits for the call if take() throws
+  std::future<void> done = std::async(std::launch::async, call);
+  constexpr Microseconds shortest(20), longest(2000);
+  for (Microseconds nap = shortest; done.wait_for(nap) != std::future_status::ready;)
+    nap = take() ? shortest : std::min(2 * nap, longest);
+  done.get();
+}
+
+/// Of a variable.
+std::size_t Server::bytes_here(const OpenFile& file, std::size_t v) const {
+  return elements_of(file.boxes[v][me()]) * bytes_of(file.schema.variables[v].type);
+}
+
+/// Its values are taken from now on, if they are not already. Local.
+void Server::begin_batch(int number, int file) {
+  const auto [batch, is_new] = m_batches.try_emplace(number);
+  if (!is_new) return;
+  batch->second.file = file;
+  m_inbox.open_batch(number);
+}
+
+/// What is needed to take the values of a file, if it is not known already. Local.
+Server::OpenFile& Server::announce(Unpacker& from) {
+  const auto [file, is_new] = m_files.try_emplace(from.take<int>());
+  OpenFile& opened = file->second;
+  if (!is_new) return opened;
+  opened.writer = from.take<int>();
+  opened.path = from.take<std::string>();
+  opened.options = from.take<FileOptions>();
+  opened.options.sums_are_given = true;
+  opened.schema = from.take<Schema>();
+  for (std::size_t v = 0; v < opened.schema.variables.size(); ++v) {
+    opened.boxes.push_back(server_boxes(m_writers.at(opened.writer).options, opened.schema, v,
+                                        static_cast<std::size_t>(m_size)));
+  }
+  return opened;
+}
+
+Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
+  const auto [found, is_new] = batch.parts.try_emplace(key);
+  if (!is_new) return found->second;
+  found->second.values.of_size(bytes_here(m_files.at(batch.file), key.v));
+  return found->second;
+}
+
+/// Copy the values of a message to where they belong.
+void Server::place(Batch& batch, const std::byte* message) {
+  Unpacker from(message);
+  from.take<int>(); // so that the rest lies at multiples of 8 bytes
+  const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(),
+             b = from.take<std::size_t>();
+  const auto region = from.take<Box>();
+  const OpenFile& file = m_files.at(batch.file);
+  const std::size_t bytes = bytes_of(file.schema.variables[v].type);
+  const std::vector<Box>& boxes = file.boxes[v][me()];
+  std::size_t before = 0; // elements of the boxes before this one
+  for (std::size_t k = 0; k < b; ++k) before += boxes[k].elements();
+  Assembled& part = part_of_batch(batch, {v, record});
+  copy(region, region, from.rest(), boxes[b], part.values.data() + before * bytes, bytes);
+  part.elements += region.elements();
 }
 
 } // namespace nunatak::io

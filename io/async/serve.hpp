@@ -1,5 +1,4 @@
-// A server: takes values from the ranks that compute, and writes them with a Writer of its own on
-// the servers of its group.
+// A server takes values from the ranks that compute, and writes them with a Writer on its group.
 //
 //   actions of compute rank 0, in order            values of open batches, of any rank
 //     open a.nc | begin 7 | end 7 | end of record    7: thk, 7: temp, ...
@@ -50,8 +49,7 @@ public:
   int run(); ///< until Action::stop; the exit status
 
 private:
-  /// A variable (and record) of a batch, as far as it is this server's: its boxes, one after the
-  /// other.
+  /// A variable (and record) of a batch: the boxes of this server, one after the other.
   struct Assembled {
     Buffer values;
     std::size_t elements = 0; ///< that have come

@@ -184,8 +184,8 @@ std::deque<ServerReport>& Servers::reports(int writer, int group) {
 
 void Servers::stop(int status) {
   if (m_groups.empty()) return;
-  act(0, Packer().add(Action::stop).add(status).add(m_marks));
-  if (n_groups() > 1) act(1, Packer().add(Action::stop).add(status).add(0));
+  act(0, Packer(Action::stop, status, m_marks));
+  if (n_groups() > 1) act(1, Packer(Action::stop, status, 0));
   const int rank = rank_in(m_comm);
   constexpr double longest = 600.0; // s
   const double begin = MPI_Wtime();

@@ -8,8 +8,7 @@
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
 // "async:S+T": S servers for files that are written once, T others for those that grow. Protocol:
-// docs/explanation/output.md. Neighbours: client.hpp, serve.hpp (what servers do), ring.hpp
-// (bounded memory).
+// docs/explanation/output.md. Neighbours: client.hpp, serve.hpp, ring.hpp.
 #pragma once
 
 #include "io/async/wire.hpp"
@@ -55,8 +54,7 @@ enum class Action {
 /// What the first server of a group reports to compute rank 0.
 enum class News { error, opened, committed, finished, stopped, signalled };
 
-/// Actions that wait on compute rank 0, and on a server: a run cannot go ahead of its servers
-/// without bound.
+/// Actions that wait on compute rank 0, and on a server: the lead of a run is bounded.
 constexpr std::size_t most_waiting_actions = 256;
 
 /// Tags on Servers::all(). Messages with values use the number of their batch.
@@ -120,8 +118,7 @@ public:
   void send(int rank, int tag, const Bytes& bytes);
   /// A short message, if it has arrived.
   std::optional<Bytes> receive(int source, int tag);
-  /// On compute rank 0: to all servers of a group, in order; waits while too many are not received.
-  /// Does nothing elsewhere.
+  /// On compute rank 0: to all servers of a group, in order; waits while too many wait. Else none.
   void act(int group, const Packer& action);
   void act_on_all(const Packer& action);
   /// async:S+T: commits and closes of the series that were requested so far, which the T servers

@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace nunatak::io {
@@ -23,38 +26,50 @@ struct Key {
   }
 };
 
+/// The members of what a message may hold, in their order in it.
+inline auto members(const Box& b) { return std::tie(b.start, b.count); }
+inline auto members(const Dimension& d) { return std::tie(d.name, d.length, d.distributed); }
+inline auto members(const Variable& v) {
+  return std::tie(v.name, v.type, v.dimensions, v.attributes);
+}
+inline auto members(const Schema& s) { return std::tie(s.dimensions, s.variables, s.attributes); }
+
+template <class T, class = void> constexpr bool has_members = false;
+template <class T>
+constexpr bool has_members<T, std::void_t<decltype(members(std::declval<const T&>()))>> = true;
+
 class Packer {
 public:
-  template <class T> Packer& add(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    return add(&value, sizeof value);
+  template <class... T> explicit Packer(const T&... values) { (add(values), ...); }
+  template <class T> void add(const T& value) {
+    if constexpr (has_members<T>) {
+      std::apply([this](const auto&... of) { (add(of), ...); }, members(value));
+    } else {
+      static_assert(std::is_trivially_copyable_v<T>);
+      add(&value, sizeof value);
+    }
   }
-  Packer& add(const std::string& text) { return add(text.size()).add(text.data(), text.size()); }
-  template <class T> Packer& add(const std::vector<T>& values) {
+  void add(const std::string& text) {
+    add(text.size());
+    add(text.data(), text.size());
+  }
+  template <class T> void add(const std::vector<T>& values) {
     add(values.size());
     for (const T& value : values) add(value);
-    return *this;
   }
-  Packer& add(const Box& box) { return add(box.start).add(box.count); }
-  Packer& add(const Attribute& attribute) {
-    add(attribute.name).add(attribute.value.index());
+  void add(const Attribute& attribute) {
+    add(attribute.name);
+    add(attribute.value.index());
     std::visit([&](const auto& value) { add(value); }, attribute.value);
-    return *this;
   }
-  Packer& add(const Dimension& d) { return add(d.name).add(d.length).add(d.distributed); }
-  Packer& add(const Variable& v) {
-    return add(v.name).add(v.type).add(v.dimensions).add(v.attributes);
-  }
-  Packer& add(const Schema& s) { return add(s.dimensions).add(s.variables).add(s.attributes); }
 
   const Bytes& bytes() const { return m_bytes; }
 
 private:
-  Packer& add(const void* from, std::size_t size) {
+  void add(const void* from, std::size_t size) {
     const std::size_t before = m_bytes.size();
     m_bytes.resize(before + size);
     if (size > 0) std::memcpy(m_bytes.data() + before, from, size);
-    return *this;
   }
   Bytes m_bytes;
 };
@@ -66,7 +81,13 @@ public:
 
   template <class T> T take() {
     T value{};
-    if constexpr (std::is_trivially_copyable_v<T>) {
+    if constexpr (has_members<T>) {
+      const auto set = [this](const auto& of) { // of value
+        using Member = std::decay_t<decltype(of)>;
+        const_cast<Member&>(of) = take<Member>();
+      };
+      std::apply([&](const auto&... of) { (set(of), ...); }, members(value));
+    } else if constexpr (std::is_trivially_copyable_v<T>) {
       std::memcpy(static_cast<void*>(&value), m_next, sizeof value);
       m_next += sizeof value;
     } else {
@@ -81,26 +102,6 @@ private:
     const auto size = take<std::size_t>();
     text.assign(reinterpret_cast<const char*>(m_next), size);
     m_next += size;
-  }
-  void take(Box& box) {
-    box.start = take<std::vector<std::size_t>>();
-    box.count = take<std::vector<std::size_t>>();
-  }
-  void take(Dimension& d) {
-    d.name = take<std::string>();
-    d.length = take<std::size_t>();
-    d.distributed = take<bool>();
-  }
-  void take(Variable& v) {
-    v.name = take<std::string>();
-    v.type = take<Type>();
-    v.dimensions = take<std::vector<std::string>>();
-    take(v.attributes);
-  }
-  void take(Schema& s) {
-    s.dimensions = take<std::vector<Dimension>>();
-    s.variables = take<std::vector<Variable>>();
-    take(s.attributes);
   }
   void take(std::vector<Attribute>& attributes) {
     for (auto n = take<std::size_t>(); n > 0; --n) {

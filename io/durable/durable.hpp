@@ -1,5 +1,4 @@
-// Files on disk: created, allocated, flushed and renamed so that a kill, a full disk or a power
-// loss leaves a complete file under each name.
+// Files on disk: a kill, a full disk or a power loss leaves a complete file under each name.
 //
 //   create_anew(name.nc.tmp) -> values -> fsync -> line in the manifest (manifest.hpp)
 //     -> rename to name.nc -> fsync of the folder

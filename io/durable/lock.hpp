@@ -30,8 +30,7 @@ private:
 /// The open file is still the one of that name.
 bool is_at(int fd, const std::string& name);
 
-/// Waits for a lock of that kind on an open file, which ends when `fd` is closed. False if its file
-/// system has none.
+/// Waits for a lock of that kind, until `fd` is closed. False if the file system has none.
 bool wait_for_lock(int fd, const std::string& name);
 
 } // namespace nunatak::io

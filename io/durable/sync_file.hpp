@@ -6,8 +6,7 @@
 //
 //   fsync on every node -> line in the manifest -> rename to name.nc -> fsync of the folder
 //
-// A format that grows in place (Format::grows_in_place: direct) does this at its first commit.
-// Later commits are made under the final name:
+// A format that grows in place does this at its first commit. Later ones under the final name:
 //
 //   fsync on every node -> number of records in the header -> fsync -> line in the manifest
 //
@@ -28,8 +27,7 @@ namespace nunatak::io {
 
 class SyncFile final : public File {
 public:
-  /// Collective. Creates path.tmp with `open` and writes its header. `machine` (physical nodes)
-  /// must outlive the file.
+  /// Collective. Creates path.tmp with `open` and writes its header. `machine` must outlive it.
   SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
            const OpenFormat& open, const Topology& machine, DiskCaller call_disk,
            Statistics& total);

@@ -7,9 +7,8 @@
 // n: the element's place in the variable, row-major; b: the bits of the value in the type of the
 // file, as a number; K and C are odd. One changed bit always changes the sum: it adds 2^k (C + h)
 // or 2^k (2^32 C + l), h and l below 2^32, which is no multiple of 2^64, because C is odd and its
-// bit 32 is not set. Of other changes about one in 2^32 is undetected. The cost is less than the
-// memory access, if the value is packed at the same time (pack.hpp). Universal hashing by such
-// products: Black et al. (1999), UMAC, CRYPTO '99.
+// bit 32 is not set. Of other changes about one in 2^32 is undetected. Packed at the same time it
+// costs less than the memory access. Hashing by such products: Black et al. (1999), UMAC.
 #pragma once
 
 #include <cstddef>

@@ -104,13 +104,8 @@ std::vector<Summed> summed_variables(const Contents& contents, std::size_t recor
 std::uint64_t sum_of_box(ReadSource& source, const Summed& variable, std::size_t record,
                          const Box& box, Buffer& buffer) {
   const std::size_t bytes = bytes_of(variable.type);
-  Box in_file = box;
-  if (variable.has_records) {
-    in_file.start.insert(in_file.start.begin(), record);
-    in_file.count.insert(in_file.count.begin(), 1);
-  }
   std::byte* const values = buffer.of_size(box.elements() * bytes);
-  source.read(variable.v, in_file, bytes, values);
+  source.read(variable.v, variable.has_records ? box.in_record(record) : box, bytes, values);
   const Hyperslab slab{box.start, box.count, contiguous_strides(box.count), values, variable.type};
   return summed(slab, variable.type, variable.shape, [](const Hyperslab& /*slab*/) {});
 }

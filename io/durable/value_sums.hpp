@@ -1,5 +1,4 @@
-// Checksums (value_sum.hpp) of all variables and records: of the values put, for the manifest, and
-// of the values in a file (verify.hpp).
+// Checksums (value_sum.hpp) of all variables and records, put or in a file.
 //
 // Sums of put values are made only in summed(), around the call that hands a hyperslab to a format.
 // What the format packs (pack.hpp) is summed while it is in cache; if that is not exactly the
@@ -72,8 +71,7 @@ struct FoundSums {
 /// one of each. Error on all ranks if it cannot be read. Collective; the same result on all ranks.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
 
-/// Hash of dimensions, variables and attributes, except the number of records and the text of
-/// `history`, which change when a series is continued.
+/// Hash of dimensions, variables and attributes, except what a continued series changes.
 std::string fingerprint(Contents contents);
 
 } // namespace nunatak::io

@@ -10,8 +10,7 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t smallest = 4096, compressed = 1 << 20,
-                      largest = (std::size_t{4} << 30) - 1; // bytes
+constexpr std::size_t smallest = 4096, compressed = 1 << 20, largest = (4ULL << 30) - 1; // bytes
 
 /// Cut a chunk to at most `bytes` bytes, along its slowest dimensions.
 void cut(std::vector<std::size_t>& chunk, std::size_t element, std::size_t bytes) {

@@ -9,8 +9,7 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t longest_dimension = 2147483647,
-                      largest_variable = 4294967292; // elements; bytes
+constexpr std::size_t longest_dimension = 2147483647, largest_variable = 4294967292; // bytes
 
 bool is_int64(const Attribute::Value& value) {
   return std::holds_alternative<std::vector<std::int64_t>>(value);

@@ -1,6 +1,5 @@
 // The format `direct`: a classic NetCDF file whose header rank 0 writes by NetCDF-C, and whose
-// values every rank writes at the offsets in the header, one call for each run of the file
-// (runs.hpp). See format.hpp.
+// values every rank writes at the offsets in the header, one call for each run (runs.hpp).
 //
 //   define: rank 0: create_classic, read_classic_layout; broadcast of the layout; all open
 //   put:    pack, big-endian; write the runs after every 2 MiB, and at wait()
@@ -12,8 +11,7 @@
 // in cache (2 MiB), and blocks that are adjacent in the file become one write.
 //
 // -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at (MPI_COMM_SELF) on the same runs, to
-// measure the overhead of MPI-IO. The header changes only in the number of records, so the file
-// grows in place.
+// measure MPI-IO. Only the number of records in the header changes: the file grows in place.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/classic.hpp"
@@ -35,8 +33,6 @@
 namespace nunatak::io {
 
 namespace {
-
-constexpr std::size_t part_bytes = std::size_t{2} << 20;
 
 template <class Word, class Swap>
 void swap_all(std::byte* values, std::size_t n, const Swap& swap) {
@@ -164,21 +160,16 @@ public:
     const Variable& variable = m_schema.variables[v];
     if (m_schema.has_records(variable))
       m_records = std::max(m_records, slab.start[0] + slab.count[0]);
-    const std::size_t element = bytes_of(variable.type),
-                      n_parts = (slab.elements() * element + part_bytes - 1) / part_bytes;
-    m_error.keep([&] {
-      for (std::size_t p = 0; p < n_parts; ++p) {
-        const Hyperslab part = part_of(slab, p, n_parts);
-        const std::size_t bytes = part.elements() * element;
-        if (bytes == 0) continue;
-        if (m_used + bytes > part_bytes) write_pending();
-        std::byte* const values = m_buffer.of_size(std::max(bytes, part_bytes)) + m_used;
-        pack(part, variable.type, values);
-        to_big_endian(values, part.elements(), element);
-        append_runs(m_schema, m_layout, v, part.start, part.count, values, m_pending);
-        m_used += bytes;
-      }
-    });
+    const auto values = [&](const Hyperslab& part, std::size_t at) {
+      const std::size_t elements = part.elements(), element = bytes_of(variable.type);
+      std::byte* const place =
+          m_buffer.of_size(std::max(elements * element, PendingRuns::most)) + at;
+      pack(part, variable.type, place);
+      to_big_endian(place, elements, element);
+      return place;
+    };
+    m_error.keep(
+        [&] { m_pending.put(m_schema, m_layout, v, slab, values, [this] { write_pending(); }); });
   }
 
   void wait() override {
@@ -264,18 +255,16 @@ private:
   }
 
   void write_pending() {
-    if (m_rank % 2 == 1)
-      std::reverse(m_pending.begin(), m_pending.end()); // neighbours collide less on a server
-    const auto write_all_runs = [this] {
-      for (const Run& run : m_pending) write(run);
-    };
-    if (m_options.calls == "mpiio") { // calls of MPI
-      write_all_runs();
-    } else {
-      m_call_disk(m_used, write_all_runs);
-    }
-    m_pending.clear();
-    m_used = 0;
+    m_pending.flush(m_rank, [this](const std::vector<Run>& runs, std::size_t bytes) {
+      const auto write_all_runs = [&] {
+        for (const Run& run : runs) write(run);
+      };
+      if (m_options.calls == "mpiio") { // calls of MPI
+        write_all_runs();
+      } else {
+        m_call_disk(bytes, write_all_runs);
+      }
+    });
   }
 
   /// Error naming the variable that failed.
@@ -342,10 +331,9 @@ private:
   /// The variables, record_size and header_end on all ranks, the rest on rank 0.
   ClassicLayout m_layout;
   std::unique_ptr<Calls> m_file;
-  std::size_t m_records = 0;      ///< seen by this rank; after flush_values(): by any rank
-  std::vector<Run> m_pending;     ///< packed, not yet written
+  std::size_t m_records = 0; ///< seen by this rank; after flush_values(): by any rank
+  PendingRuns m_pending;
   Buffer m_buffer;                ///< of their values
-  std::size_t m_used = 0;         ///< bytes of the buffer
   std::string m_header;           ///< as it was defined, on rank 0
   bool m_has_new_history = false; ///< not yet written to the reopened file; on rank 0
   DiskCaller m_call_disk = call_at_once;

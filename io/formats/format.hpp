@@ -1,5 +1,4 @@
-// A Format is an open file that takes hyperslabs: the interface between a File (file.hpp), which
-// checks and times, and the disk.
+// A Format is an open file that takes hyperslabs: the interface between a File and the disk.
 //
 // To add a format: write one file like serial.cpp or direct.cpp with a function open_<name>, list
 // it in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
@@ -88,10 +87,9 @@ public:
   virtual bool grows_in_place() const { return false; }
   virtual void flush_values() {}
   virtual void count_records() {} ///< local, rank 0 only
-  /// After define(), for a format that grows in place: continue the file `path` behind its first
-  /// `records` records, if its header agrees except in the attribute `history` and the number of
-  /// records. Nothing is written here: count_records() writes both, flush_values() cuts off what
-  /// lies behind. Collective.
+  /// After define(), for a format that grows in place: continue `path` behind its first `records`
+  /// records, if its header agrees except in `history` and the number of records. Nothing is
+  /// written here: count_records() writes both, flush_values() cuts the rest off. Collective.
   struct Reopened {
     std::string why_not;    ///< "" on success; else nothing has changed
     std::uint64_t size = 0; ///< of the file with that many records

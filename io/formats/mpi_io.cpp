@@ -49,8 +49,7 @@ std::string find_mpi_io_name() {
 /// Open MPI 5 does not pass the hints of MPI_File_open to ROMIO, and few of them to OMPIO.
 bool drops_hints() { return open_mpi_version() >= 5; }
 
-/// The hints in the file named by ROMIO_HINTS, which ROMIO reads once, at the first open. It is in
-/// memory, of this rank alone.
+/// The hints in the file named by ROMIO_HINTS, in memory, which ROMIO reads once.
 const Hints& leave_for_romio(const Hints& hints) {
   static const Hints left = [&]() -> Hints {
     std::string text;

@@ -1,6 +1,5 @@
 // The format `netcdf4`: parallel NetCDF-4 (HDF5 over MPI-IO), every rank its own block. Each put is
-// one collective write (ranks without values have a count of 0): HDF5 has no queue, and unlike
-// PnetCDF cannot merge the variables of a record.
+// one collective write (ranks without values: a count of 0), since HDF5 has no queue.
 //
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"

@@ -1,6 +1,5 @@
 // The formats `pnetcdf` and `hybrid`: every rank writes its own block with PnetCDF. With `pnetcdf`
-// all ranks define the file; with `hybrid` rank 0 does with serial NetCDF-C, then all open it, as
-// in PISM 0.5. See format.hpp.
+// all ranks define the file; with `hybrid` rank 0 does with NetCDF-C, as in PISM 0.5.
 //
 // put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara); wait() is one
 // collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks, or several

@@ -23,6 +23,12 @@ ClassicLayout packed_layout(const Schema& schema) {
   return layout;
 }
 
+std::vector<std::uint64_t> begins_of(const ClassicLayout& layout) {
+  std::vector<std::uint64_t> begins;
+  for (const ClassicLayout::Place& place : layout.variables) begins.push_back(place.begin);
+  return begins;
+}
+
 std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records) {
   std::uint64_t end_of_fixed = layout.header_end, record_begin = ~std::uint64_t{0};
   for (const ClassicLayout::Place& place : layout.variables) {

@@ -1,5 +1,4 @@
-// Runs: bytes of a block that are contiguous in a classic file. The format `direct` writes each
-// with one call.
+// Runs: contiguous bytes of a block in a classic file, which `direct` writes with one call.
 //
 //   file   | fixed variables | gap | record 0          | record 1          | ...
 //                                  ^ begin of record variables, + record_size
@@ -7,9 +6,11 @@
 // Values are row-major, slowest dimension first. No MPI.
 #pragma once
 
+#include "io/pack.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/schema.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,6 +20,9 @@ namespace nunatak::io {
 /// Variables one after another from byte 0 on, each at a multiple of 8 bytes; record variables
 /// last. For layouts, where a format does not report where its variables begin.
 ClassicLayout packed_layout(const Schema& schema);
+
+/// The offset of the first value of each variable.
+std::vector<std::uint64_t> begins_of(const ClassicLayout& layout);
 
 /// The size of a file with this many records, including the padding behind its last value.
 std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records);
@@ -36,5 +40,40 @@ struct Run {
 void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t v,
                  const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
                  const std::byte* data, std::vector<Run>& runs);
+
+/// The runs of a rank that are packed and not yet written: at most 2 MiB, which stay in cache.
+class PendingRuns {
+public:
+  static constexpr std::size_t most = std::size_t{2} << 20; ///< bytes
+
+  /// Appends a hyperslab of variable `v` in parts: `values(part, at)` packs one to byte `at` of a
+  /// buffer and returns its place there; `write()`, which calls flush(), makes space.
+  template <class Values, class Write>
+  void put(const Schema& schema, const ClassicLayout& layout, std::size_t v, const Hyperslab& slab,
+           const Values& values, const Write& write) {
+    const std::size_t element = bytes_of(schema.variables[v].type),
+                      n_parts = (slab.elements() * element + most - 1) / most;
+    for (std::size_t p = 0; p < n_parts; ++p) {
+      const Hyperslab part = part_of(slab, p, n_parts);
+      const std::size_t bytes = part.elements() * element;
+      if (bytes == 0) continue;
+      if (m_bytes + bytes > most) write();
+      append_runs(schema, layout, v, part.start, part.count, values(part, m_bytes), m_runs);
+      m_bytes += bytes;
+    }
+  }
+  /// Calls write_all(runs, bytes) for all runs in the order in which `rank` writes them: every
+  /// second rank begins at the end, so that neighbours collide less on a server. Then none pends.
+  template <class WriteAll> void flush(int rank, const WriteAll& write_all) {
+    if (rank % 2 == 1) std::reverse(m_runs.begin(), m_runs.end());
+    write_all(m_runs, m_bytes);
+    m_runs.clear();
+    m_bytes = 0;
+  }
+
+private:
+  std::vector<Run> m_runs;
+  std::size_t m_bytes = 0; ///< of their values
+};
 
 } // namespace nunatak::io

@@ -1,8 +1,7 @@
 // The format `serial`: rank 0 writes with serial NetCDF-C. See format.hpp.
 //
 // A layout with one aggregator gathers the values (layouts/remap.hpp), at most
-// Options::copy_bytes() at a time. For `define interleaved` see pnetcdf.cpp; NetCDF-C does not move
-// a record that stays in place.
+// Options::copy_bytes() at a time. `define interleaved`: see pnetcdf.cpp; NetCDF-C moves less.
 #include "io/agree.hpp"
 #include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"

@@ -44,24 +44,6 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// Where the variables of a file begin, and how its first record is dealt. `file`: nullptr, or a
-/// defined file; offsets that it does not report are those of packed_layout(). Made once per file.
-struct DealtFile {
-  std::vector<std::uint64_t> begin;
-  Deal deal;
-
-  DealtFile(const Schema& schema, std::size_t aggregators, std::size_t stripe, const Format* file) {
-    const ClassicLayout packed = packed_layout(schema);
-    std::uint64_t end = 0;
-    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
-      begin.push_back(packed.variables[v].begin);
-      if (file != nullptr) begin[v] = file->first_byte(v).value_or(begin[v]);
-      end = std::max(end, begin[v] + schema.bytes(schema.variables[v]));
-    }
-    deal = deal_of(end, aggregators, stripe);
-  }
-};
-
 /// Gives the one DealtFile of a file, from its definition on.
 using DealtOnce = std::function<const DealtFile&()>;
 
@@ -105,25 +87,16 @@ private:
   /// From what all ranks have of a variable: one small reduction for its shape and type.
   Cost cost_of(std::size_t v, const Hyperslab& slab) {
     const DealtFile& file = m_file();
-    const Variable& variable = m_schema.variables[v];
-    const auto size = static_cast<std::int64_t>(bytes_of(variable.type));
-    std::int64_t counts[3] = {0, 0, 0};
-    auto& [calls, bytes, sent] = counts;
+    MoveCounts counts;
     if (slab.elements() > 0) {
-      const Box mine = slab.box(m_schema.has_records(variable));
-      calls = static_cast<std::int64_t>(runs_in(mine, whole_box(m_schema, v)));
-      bytes = sent = static_cast<std::int64_t>(mine.elements()) * size;
       const auto own = std::find(m_aggregators.begin(), m_aggregators.end(), rank_in(m_comm));
-      if (own != m_aggregators.end()) {
-        const Boxes boxes = run_boxes(m_schema, v, file.deal, file.begin[v]);
-        for (const Box& box : boxes[static_cast<std::size_t>(own - m_aggregators.begin())])
-          sent -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
-      }
+      const auto a = static_cast<std::size_t>(own - m_aggregators.begin());
+      counts =
+          move_counts(m_schema, v, slab.box(m_schema.has_records(m_schema.variables[v])),
+                      own == m_aggregators.end() ? std::vector<Box>() : file.boxes(m_schema, v)[a]);
     }
-    MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
-    const double native = static_cast<double>(calls) * call_cost,
-                 moved_calls = static_cast<double>(bytes) / static_cast<double>(file.deal.usual);
-    return {calls, sent, calls > 1 && static_cast<double>(sent) + moved_calls * call_cost < native};
+    MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
+    return {counts.calls, counts.sent, pays_to_move(counts, file.deal)};
   }
 
   struct Totals {
@@ -140,6 +113,32 @@ private:
 };
 
 } // namespace
+
+DealtFile::DealtFile(const Schema& schema, std::vector<std::uint64_t> begin_,
+                     std::size_t aggregators, std::size_t stripe)
+    : begin(std::move(begin_)) {
+  std::uint64_t end = 0;
+  for (std::size_t v = 0; v < begin.size(); ++v)
+    end = std::max<std::uint64_t>(end, begin[v] + schema.bytes(schema.variables[v]));
+  deal = deal_of(end, aggregators, stripe);
+}
+
+MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine,
+                       const std::vector<Box>& own) {
+  const auto size = static_cast<std::int64_t>(bytes_of(schema.variables[v].type));
+  MoveCounts counts;
+  counts.calls = static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v)));
+  counts.bytes = counts.sent = static_cast<std::int64_t>(mine.elements()) * size;
+  for (const Box& box : own)
+    counts.sent -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
+  return counts;
+}
+
+bool pays_to_move(const MoveCounts& counts, const Deal& deal) {
+  const double moved_calls = static_cast<double>(counts.bytes) / static_cast<double>(deal.usual);
+  return counts.calls > 1 && static_cast<double>(counts.sent) + moved_calls * call_cost <
+                                 static_cast<double>(counts.calls) * call_cost;
+}
 
 Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe) {
   Deal deal;
@@ -185,8 +184,7 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
 }
 
 Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
-  const DealtFile file(schema, aggregators, stripe, nullptr);
-  return run_boxes(schema, v, file.deal, file.begin[v]);
+  return DealtFile(schema, begins_of(packed_layout(schema)), aggregators, stripe).boxes(schema, v);
 }
 
 std::size_t runs_in(const Box& box, const Box& whole) {
@@ -204,12 +202,15 @@ std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Opt
                                   std::unique_ptr<Format> inner, std::size_t stripe) {
   const DealtOnce file = [made = std::make_shared<std::optional<DealtFile>>(), &schema,
                           n = aggregators.size(), stripe, &native = *inner]() -> const DealtFile& {
-    if (!*made) made->emplace(schema, n, stripe, &native);
+    if (!*made) {
+      std::vector<std::uint64_t> begin = begins_of(packed_layout(schema));
+      for (std::size_t v = 0; v < begin.size(); ++v)
+        begin[v] = native.first_byte(v).value_or(begin[v]);
+      made->emplace(schema, begin, n, stripe);
+    }
     return **made;
   };
-  const BoxesOf boxes = [file](const Schema& of, std::size_t v) {
-    return run_boxes(of, v, file().deal, file().begin[v]);
-  };
+  const BoxesOf boxes = [file](const Schema& of, std::size_t v) { return file().boxes(of, v); };
   auto choice = std::make_unique<ByCost>(comm, schema, aggregators, stripe, file);
   return make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner),
                     std::move(choice));

@@ -8,9 +8,6 @@ namespace nunatak::io {
 
 namespace {
 
-/// To the size of the largest element.
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
-
 bool do_meet(const Box& a, const Box& b) {
   for (std::size_t d = 0; d < a.start.size(); ++d) {
     if (a.start[d] >= b.start[d] + b.count[d] || b.start[d] >= a.start[d] + a.count[d])
@@ -40,7 +37,7 @@ Channel make_channel(int rank, std::vector<Transfer> transfers, const Round& rou
   Channel channel{rank, std::move(transfers), 0};
   for (Transfer& t : channel.transfers) {
     t.offset = channel.bytes;
-    channel.bytes += aligned(t.box.elements() * bytes_of(round.types[round.groups[t.put]]));
+    channel.bytes += message_bytes(t.box, round.types[round.groups[t.put]]);
   }
   return channel;
 }
@@ -68,7 +65,7 @@ void finish_targets(Plan& plan, const Round& round) {
   }
   for (Target& target : targets) {
     target.offset = plan.target_bytes;
-    plan.target_bytes += aligned(target.box.elements() * bytes_of(round.types[target.group]));
+    plan.target_bytes += message_bytes(target.box, round.types[target.group]);
   }
   plan.targets = std::move(targets);
 }

@@ -36,7 +36,12 @@ struct Transfer {
   std::size_t offset = 0; ///< in the message, bytes
 };
 
-/// One message: the transfers by put, then by box of the aggregator, aligned to 8 bytes.
+/// Bytes of a part in a message: whole multiples of the largest element.
+inline std::size_t message_bytes(const Box& part, Type type) {
+  return (part.elements() * bytes_of(type) + 7) / 8 * 8;
+}
+
+/// One message: the transfers by put, then by box of the aggregator, of message_bytes() each.
 struct Channel {
   int rank = 0; ///< of the other side
   std::vector<Transfer> transfers;

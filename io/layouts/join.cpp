@@ -261,10 +261,7 @@ void Subfiles::read(std::size_t v, std::size_t record, std::size_t subfile, Box 
   const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
   for (std::size_t a = lead(v); a < axes.size(); ++a)
     box.start[a - lead(v)] -= range(subfile, axes[a])[0];
-  if (lead(v) == 1) {
-    box.start.insert(box.start.begin(), record);
-    box.count.insert(box.count.begin(), 1);
-  }
+  if (lead(v) == 1) box = box.in_record(record);
   source(subfile).read(v, box, bytes_of(m_schema.variables[v].type), values);
 }
 
@@ -274,15 +271,11 @@ void put(File& file, std::size_t v, std::size_t record, const Box& box, const st
   const Block block{box.start, box.count, {}};
   with_type(variable.type, [&](auto zero) {
     const auto* const values = reinterpret_cast<const decltype(zero)*>(data);
-    if (file.schema().has_records(variable)) {
-      file.put(variable.name, record, block, values);
-    } else {
-      file.put(variable.name, block, values);
-    }
+    file.put(variable.name, record, block, values);
   });
 }
 
-/// One record of a variable, or all if it has none. All ranks call put equally often.
+/// One record of a variable, or all (no_record). All ranks call put equally often.
 void copy_variable(MPI_Comm comm, Subfiles& subfiles, File& file, std::size_t v, std::size_t record,
                    std::size_t buffer) {
   const int rank = rank_in(comm), size = size_of(comm);
@@ -328,7 +321,7 @@ Joined join(MPI_Comm comm, const std::string& path, const std::string& output,
         copy_variable(comm, subfiles, *file, v, record, options.copy_bytes());
     }
   };
-  copy(false, 0);
+  copy(false, no_record);
   for (std::size_t t = 0; t < subfiles.records(); ++t) {
     copy(true, t);
     file->end_record();

@@ -35,8 +35,7 @@ std::size_t root(std::size_t x, std::size_t n) {
     for (std::size_t k = 0; k < n; ++k) rest /= r;
     return rest > 0;
   };
-  auto r = static_cast<std::size_t>(
-      std::pow(static_cast<double>(x), 1.0 / static_cast<double>(n))); // perhaps rounded
+  auto r = static_cast<std::size_t>(std::pow(x, 1.0 / static_cast<double>(n))); // perhaps rounded
   while (fits(r + 1)) ++r;
   while (!fits(r)) --r;
   return r;

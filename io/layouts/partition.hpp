@@ -1,5 +1,4 @@
-// Which part of every variable belongs to which aggregator: the layouts, as pure functions of a
-// schema. No MPI.
+// Which part of a variable belongs to which aggregator: pure functions of a schema, no MPI.
 //
 //   zslab                    box                        morton (tiles of a stripe, along a Z curve)
 //   z  0 0 0 0 0 0           y  0 0 0 1 1 1             y  0 0 0 0 1 1
@@ -39,8 +38,7 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
 /// Order along the Z curve: bits are interleaved, the first index most significant.
 bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b);
 
-/// How the distributed dimensions of a file are cut into one rectangle per aggregator, the same for
-/// all its variables.
+/// How distributed dimensions are cut into a rectangle per aggregator, for all variables alike.
 ///
 /// The variable with most distributed dimensions is cut into the grid of aggregators with the
 /// shortest subdomain boundaries; its dimensions are the axes. The n-th dimension of another
@@ -76,6 +74,17 @@ private:
   bool m_cuts_something = false;
   bool m_fits = true; ///< every aggregator has at least one cell
 };
+
+// The stripe length if -io_stripe is not given: st_blksize of the folder, if it is plausible, as on
+// parallel file systems. A disk reports a page of 4 KiB, which is no stripe.
+constexpr std::size_t default_stripe = std::size_t{1} << 20; ///< where the file system has none
+
+/// `given` (-io_stripe) if not 0; else `reported`, if it is 64 KiB to 1 GiB; else default_stripe.
+inline std::size_t stripe_of(std::size_t given, std::size_t reported = 0) {
+  if (given > 0) return given;
+  const bool is_plausible = reported >= std::size_t{64} << 10 && reported <= std::size_t{1} << 30;
+  return is_plausible ? reported : default_stripe;
+}
 
 /// Total number of elements.
 std::size_t elements_of(const std::vector<Box>& boxes);

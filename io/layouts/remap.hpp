@@ -1,5 +1,4 @@
-// Layouts: a Format that moves values to the ranks that write them, where another
-// Format writes them.
+// Layouts: a Format that moves values to ranks where another Format writes them.
 //
 //   File -> Remap   put(): copies
 //                   wait(): ranks --one message per pair--> aggregators -> put(), wait() of the

@@ -1,5 +1,4 @@
-// The layout file-per-aggregator: each aggregator writes its rectangle into a file of its own,
-// name.nc.0000, name.nc.0001, ...
+// The layout file-per-aggregator: each writes its rectangle to name.nc.0000, name.nc.0001,...
 //
 // Each file can be opened by itself: its dimensions have the local lengths, and every variable is
 // in every file (what is not cut is repeated). Its place is stored as in the files of FMS

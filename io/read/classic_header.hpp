@@ -1,9 +1,7 @@
-// The header of a classic NetCDF file (CDF-1, CDF-2, CDF-5): where the values lie, the length that
-// the file must have, and its gaps.
+// The header of a classic NetCDF file (CDF-1, 2, 5): where values lie, its least length, its gaps.
 //
 // NetCDF-C reads zeros beyond the end of a truncated classic file; with the offsets in the header
-// it can be refused, as by HDF5. Reference: NetCDF classic format specification, appendix B of the
-// NetCDF Users Guide.
+// it can be refused, as by HDF5. Reference: NetCDF Users Guide, appendix B.
 #pragma once
 
 #include <cstdint>

@@ -3,9 +3,8 @@
 // Classic files (CDF-1, 2, 5) by PnetCDF, NetCDF-4 by NetCDF-C over parallel HDF5. Rank 0 first
 // reads the header with serial NetCDF-C and broadcasts it, and unreadable files are refused. A box
 // of more than ReadOptions::call_bytes is read in several calls, the same number on all ranks. For
-// PnetCDF a rank that needs nothing (more) has an empty box. For HDF5 it reads one unused value: of
-// a variable never written, HDF5 1.10 returns fill values at once, but leaves a rank with an empty
-// box waiting in a reduction.
+// PnetCDF a rank that needs nothing (more) has an empty box. For HDF5 it reads one unused value:
+// HDF5 1.10 may leave a rank with an empty box waiting.
 #include "io/agree.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"

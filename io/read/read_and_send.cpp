@@ -1,6 +1,5 @@
 // The readers `direct` (one rank of each node opens the file), `serial` (rank 0 alone does) and
-// `each` (every rank, for itself): they read slabs concurrently and send every rank its part. See
-// read/source.hpp.
+// `each` (every rank): they read slabs concurrently and send every rank its part.
 //
 //   boxes of the ranks      slabs of the box around them,       rounds: a slab of each reader, an
 //                           in the order of the file            exchange

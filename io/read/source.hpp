@@ -1,8 +1,7 @@
 // A ReadSource is an open file that gives boxes of values: the interface between a Reader
 // (reader.hpp), which checks and converts, and the disk. There is one for each reading method.
 //
-// Opening and reading are collective. Both may throw on some ranks only after their own collective
-// calls: the Reader lets the ranks agree on the error.
+// Opening and reading are collective. Both may throw on some ranks after that.
 #pragma once
 
 #include "io/box.hpp"

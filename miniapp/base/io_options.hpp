@@ -1,5 +1,4 @@
-// What nunatak and the tools share about output: the options of io/ (-io_format, -io_layout, ...),
-// and the activity of the output servers in reports.
+// What nunatak and the tools share about output: options -io_..., and what output servers did.
 #pragma once
 
 #include "io/async/servers.hpp"

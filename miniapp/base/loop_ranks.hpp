@@ -11,8 +11,7 @@
 
 namespace nunatak {
 
-/// True if MPI accepts this memory. `wanted`: on, off, or auto (as MPI reports; always true on a
-/// CPU).
+/// True if MPI accepts this memory. `wanted`: on, off, or auto (as MPI reports; a CPU: true).
 bool sends_from_loops(const std::string& wanted);
 
 class LoopRanks final : public MpiRanks {

@@ -1,6 +1,7 @@
 #include "miniapp/base/option_table.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
 

@@ -1,6 +1,6 @@
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 
-#include "miniapp/base/error.hpp"
+#include "miniapp/base/units.hpp"
 
 #include <cctype>
 #include <cmath>
@@ -44,18 +44,6 @@ std::optional<double> slurm_duration(const std::string& text) {
 }
 
 } // namespace
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> items{""};
-  for (const char c : text) {
-    if (c == separator) {
-      items.emplace_back();
-    } else {
-      items.back() += c;
-    }
-  }
-  return items;
-}
 
 bool ends_with(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;

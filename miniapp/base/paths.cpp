@@ -1,7 +1,7 @@
 #include "miniapp/base/paths.hpp"
 
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,8 +49,7 @@ bool has_number(const std::string& suffix) { // .0000
 bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::subfiles; }
 
 bool is_same(const NamedFile& a, const NamedFile& b) {
-  if (!is_regular_or_new(a.path) || !is_regular_or_new(b.path))
-    return false; // both may be /dev/null
+  if (!is_regular_or_new(a.path) || !is_regular_or_new(b.path)) return false; // /dev/null twice
   const fs::path one = resolved(a.path), other = resolved(b.path);
   return is_one_place(one, other) ||
          (one.filename() == other.filename() && is_one_place(folder_of(one), folder_of(other)));

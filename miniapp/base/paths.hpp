@@ -24,13 +24,11 @@ struct NamedFile {
 
 /// Throws Error, naming options and files, if two of them are the same file or one belongs to the
 /// output of another, also through links and relative paths, or if io reserves a name. Compares
-/// device and inode; new files by folder and name. Ignores empty paths. Not collective: rank 0
-/// calls it.
+/// device and inode; new files by folder and name. Ignores empty paths. On rank 0.
 void check_files(const std::vector<NamedFile>& files);
 
 /// Throws Error, naming option and file, if `path` cannot be created: no such folder, no
-/// permission, or a folder. Creates nothing; accepts an empty path. Not collective: rank 0 calls
-/// it.
+/// permission, or a folder. Creates nothing; accepts an empty path. On rank 0.
 void require_writable(const std::string& option, const std::string& path);
 
 } // namespace nunatak

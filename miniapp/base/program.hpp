@@ -7,8 +7,7 @@
 // `run` may return the exit status (void: 0). An Error, or a parameter that a kernel refuses
 // (std::invalid_argument), is thrown on all ranks alike: rank 0 prints it and the status is 2;
 // after a Difference it is 1. Any other exception may be on one rank only: that rank prints it and
-// aborts the run. So does a rank with an Error if the others have not arrived with theirs after 6
-// s.
+// aborts the run. So does a rank with an Error if the others bring none in 6 s.
 #pragma once
 
 #include "miniapp/base/world.hpp"

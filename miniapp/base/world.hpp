@@ -13,8 +13,7 @@ class ScopeGuard;
 
 namespace nunatak {
 
-/// The compute processes: MPI_COMM_WORLD without output servers. All calls but rank(), size(),
-/// abort() are collective.
+/// The compute processes: MPI_COMM_WORLD without servers. rank(), size(), abort() are local.
 class World {
 public:
   int rank() const;

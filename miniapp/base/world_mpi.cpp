@@ -86,8 +86,7 @@ void World::abort() const {
 namespace {
 
 /// Open MPI 4.1 unloads its plugins in MPI_Finalize while a thread of its own may still run their
-/// code: of about 200 programs started without mpiexec one ended by signal 11, its work done. What
-/// is loaded stays loaded.
+/// code: of about 200 programs started without mpiexec one ended by signal 11. They stay loaded.
 void keep_plugins() {
   std::vector<std::string> plugins;
   const auto add = [](dl_phdr_info* library, std::size_t /*size*/, void* list) {
@@ -111,8 +110,7 @@ struct Processes::Parts {
 Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>()) {
   io::prefer_romio(); // before MPI starts
   int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED,
-                  &provided); // other threads write and watch, without MPI
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads use no MPI
   m_parts->transport = value_on_command_line(argc, argv, "io_transport");
   meet(MPI_COMM_WORLD);
 }

@@ -26,8 +26,7 @@ namespace nunatak {
 class Clock {
 public:
   /// `start`: initial model time, s. Without -run_years, -run_until and -run_steps time stands
-  /// still and the initial state is diagnosed and written. Throws Error if -run_until is in the
-  /// past.
+  /// still: the initial state is written. Throws Error if -run_until is past.
   Clock(const Options& options, double start)
       : m_start(start), m_end(end_of_run(options, start)),
         m_zero_length(m_end == HUGE_VAL && options.run_steps == 0),
@@ -106,8 +105,7 @@ public:
   std::string reason() const; ///< "SIGTERM", "SIGUSR1", "the limit -run_wall", ""
 
   /// Prints on standard error (rank 0) that the run ended at `where` and continues from the file
-  /// `state`. Returns the exit status: ended_early, or exit_error if `state`
-  /// is empty.
+  /// `state`. Returns ended_early, or exit_error if `state` is empty.
   int report(const std::string& where, const std::string& state) const;
 
 private:

@@ -26,9 +26,8 @@ struct DmdaShape {
 
 class Dmda {
 public:
-  /// PETSc options apply (-da_processors_x, -da_grid_x, -da_refine, -dm_view, ...) and may change
-  /// cells and patches. Collective. Throws Error or std::invalid_argument for an impossible
-  /// decomposition.
+  /// PETSc options apply (-da_processors_x, -da_grid_x, -da_refine, -dm_view,...) and may change
+  /// cells and patches. Collective. Throws for an impossible decomposition.
   Dmda(MPI_Comm comm, const DmdaShape& shape);
 
   /// The DMDA with `dof` values per cell: DMDACreateCompatibleDMDA on first use. Collective.

@@ -1,9 +1,7 @@
-// A field as output sees it: an array, its name in files, and the position of the owned cells in
-// both.
+// A field as output sees it: an array, its name in files, its owned cells in both.
 //
 // Arrays are (j, i) or (j, i, k) with one ring of ghosts. Files are (y, x), and (y, x, z) or (z, y,
-// x) by -io_order: memory order, or the order that most tools expect. Formats reorder while
-// copying.
+// x) by -io_order: memory order, or that of most tools. Formats reorder while copying.
 #pragma once
 
 #include "io/writer.hpp"

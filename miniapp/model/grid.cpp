@@ -1,7 +1,7 @@
 #include "miniapp/model/grid.hpp"
 
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "miniapp/model/session.hpp"
 

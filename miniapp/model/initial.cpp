@@ -11,7 +11,7 @@
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -221,8 +221,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
   const bool continent = m_input || options.init == "marine";
   const auto choose = [&](std::string& option, const char* name, const char* value) {
     if (option == "auto")
-      option =
-          m_input ? m_input->choice(name).value_or(value) : value; // a restart keeps its choice
+      option = m_input ? m_input->choice(name).value_or(value) : value; // of a restart
   };
   choose(options.stress, "stress", continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
   choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
@@ -363,8 +362,7 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
   max_over_ranks(ranks, largest);
   const double thickest = largest[0][0];
 
-  if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0)
-    grid.z = m_input->levels(); // a restart keeps its levels
+  if (m_input && m_options.Mz == 0 && m_options.Lz == 0.0) grid.z = m_input->levels();
   if (!grid.z.empty() && m_options.given.count("grid_z_spacing") > 0)
     m_log.line("input: option -grid_z_spacing has no effect: " + m_options.input +
                " has levels (-grid_Mz makes others)");

@@ -1,5 +1,4 @@
-// The initial state: a NetCDF file (-i, input.hpp) or generated (-init,
-// kernels/cases/synthetic.hpp).
+// The initial state: a file (-i, input.hpp) or -init (kernels/cases/synthetic.hpp).
 #pragma once
 
 #include "kernels/ice/levels.hpp"

@@ -1,5 +1,4 @@
-// From a variable of an input file to a field: checks, the block of a patch, interpolation. Used by
-// input.hpp.
+// From a variable of an input file to a field: checks, block, interpolation. Used by input.hpp.
 #pragma once
 
 #include "io/reader.hpp"

@@ -131,22 +131,16 @@ void OldSeries::copy(io::File& file, const io::Variable& v, const Patch& patch,
     block.start.push_back(y ? size(patch.ys) : x ? size(patch.xs) : 0);
     block.count.push_back(y ? size(patch.ym) : x ? size(patch.xm) : shape[d]);
   }
-  std::vector<std::size_t> start = block.start, count = block.count;
-  if (records) {
-    start.insert(start.begin(), record);
-    count.insert(count.begin(), 1);
-  }
   const auto put = [&](const auto& values) {
-    if (cut && records) file.put(v.name, record, block, values.data());
-    if (cut && !records) file.put(v.name, block, values.data());
-    if (!cut && records) file.put_all(v.name, record, values);
-    if (!cut && !records) file.put_all(v.name, values);
+    if (cut) file.put(v.name, record, block, values.data());
+    if (!cut) file.put_all(v.name, record, values);
   };
+  const io::Box own{block.start, block.count}, box = records ? own.in_record(record) : own;
   if (v.type == io::Type::int32) {
-    const std::vector<std::int64_t> values = m_reader.read_block_int(v.name, start, count);
+    const std::vector<std::int64_t> values = m_reader.read_block_int(v.name, box.start, box.count);
     put(std::vector<int>(values.begin(), values.end()));
   } else {
-    std::vector<double> values = m_reader.read_block(v.name, start, count);
+    std::vector<double> values = m_reader.read_block(v.name, box.start, box.count);
     const auto fill = m_reader.number(v.name, "_FillValue"); // the reader returns it as NaN
     for (double& value : values) value = fill && std::isnan(value) ? *fill : value;
     put(values);
@@ -155,7 +149,7 @@ void OldSeries::copy(io::File& file, const io::Variable& v, const Patch& patch,
 
 void OldSeries::copy(io::File& file, const Patch& patch) const {
   for (const io::Variable& v : file.schema().variables) {
-    if (!file.schema().has_records(v)) copy(file, v, patch, 0);
+    if (!file.schema().has_records(v)) copy(file, v, patch, io::no_record);
   }
   for (std::size_t record = 0; record < m_kept; ++record) {
     for (const io::Variable& v : file.schema().variables) {

@@ -8,9 +8,9 @@
 #include "kernels/ice/levels.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/step_options.hpp"
-#include "miniapp/base/units.hpp"
 #include "miniapp/model/session.hpp"
 
 #include <cmath>

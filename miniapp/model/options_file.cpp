@@ -4,7 +4,7 @@
 #include "io/durable/manifest.hpp"
 #include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 
 #include <nlohmann/json.hpp>
 #include <petscsys.h>

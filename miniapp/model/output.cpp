@@ -10,10 +10,11 @@
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/model/old_series.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 
 #include <cstdio>
 #include <optional>
@@ -356,8 +357,7 @@ void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {
   json["percent_of_run"] = percent;
   json["budget_percent"] = m_options.io_budget;
   if (m_options.io_budget == 0.0 || percent <= m_options.io_budget) return;
-  if (elapsed < 60.0 && m_options.given.count("io_budget") == 0)
-    return; // the fraction is meaningless for a run of seconds
+  if (elapsed < 60.0 && m_options.given.count("io_budget") == 0) return; // runs of seconds
   char text[200];
   std::snprintf(text, sizeof text,
                 "warning: output took %.2f s of %.2f s, %.0f %% of the run (budget -io_budget %g "

@@ -39,8 +39,7 @@ public:
   /// Appends a record for the last step of `clock`; always the same scalars. Collective.
   void write_scalars(const Clock& clock, const std::vector<Scalar>& scalars);
 
-  /// Writes the state of a failed stress balance (-ssa_failed_file); only logs write errors.
-  /// Collective.
+  /// Writes the state of a failed solve (-ssa_failed_file); only logs errors. Collective.
   void write_failed(const Clock& clock, const FieldList& fields);
 
   /// Writes the result and closes all files, durably. Without -o a run that ends early writes a

@@ -1,7 +1,7 @@
 #include "miniapp/model/output_schema.hpp"
 
 #include "kernels/grid/constants.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 
 #include <algorithm>
 

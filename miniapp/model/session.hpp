@@ -44,8 +44,7 @@ private:
 /// For -version and reports.
 Versions petsc_version();
 
-/// Throws Error for an option with one of `prefixes` that `user` has not used. Call it when the
-/// PETSc object is set up.
+/// Throws Error for an option with one of `prefixes` that `user` has not used in set-up.
 void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user);
 void check_solver_options(); ///< prefix ssa_; call it after the first solve
 

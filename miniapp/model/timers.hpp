@@ -49,8 +49,7 @@ public:
 
   double elapsed() const; ///< seconds since construction
 
-  /// In order of first use, so that parts follow what they are parts of; all ranks must have used
-  /// the same scopes. Two collectives.
+  /// In order of first use; all ranks must have used the same scopes. Two collectives.
   std::vector<Summary> summarise(MPI_Comm comm) const;
 
 private:

@@ -2,8 +2,8 @@
 
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/text_file.hpp"
-#include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/flood.hpp"
 #include "miniapp/tools/mask_fields.hpp"

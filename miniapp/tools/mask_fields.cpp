@@ -2,7 +2,7 @@
 
 #include "kernels/cases/noise.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 
 #include <limits>
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include "kernels/cases/masks.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/netcdf.hpp"
 #include "miniapp/tools/netpbm.hpp"

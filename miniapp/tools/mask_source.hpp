@@ -8,8 +8,7 @@
 //   -i file.nc [-variable NAME]                 (y, x) or (time, y, x), of which the last record
 //
 // Default: `mask`, or else the cell types from `thk` and `topg`: 0 ice-free land, 2 grounded, 3
-// floating, 4 ocean. Neighbours: kernels/cases/masks.hpp (formulas), netpbm.hpp, netcdf.hpp,
-// mask_fields.hpp (domain and seeds).
+// floating, 4 ocean. See also kernels/cases/masks.hpp (formulas), mask_fields.hpp.
 #pragma once
 
 #include "miniapp/base/option_table.hpp"

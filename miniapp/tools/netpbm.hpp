@@ -26,8 +26,7 @@ struct Picture {
 bool is_netpbm(std::string_view start);
 
 /// Throws Error naming `file`, what was expected and found: unknown format, not a number, a size of
-/// zero, more cells than the file can hold (none are allocated), a value above the maximum, bytes
-/// after the last value.
+/// zero, more cells than the file holds, a value above the maximum, bytes at the end.
 Picture parse_netpbm(std::string_view bytes, const std::string& file);
 
 } // namespace nunatak::tools

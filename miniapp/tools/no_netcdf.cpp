@@ -1,6 +1,7 @@
-// netcdf.hpp in programs without NetCDF.
+// netcdf.hpp and output_model.hpp in programs without NetCDF.
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/netcdf.hpp"
+#include "miniapp/tools/output_model.hpp"
 
 namespace nunatak::tools {
 
@@ -21,6 +22,12 @@ void write_fields(const std::string& path, const Grid&, const std::vector<Answer
 
 GridValues read_field(const std::string& path, const std::string&, const Grid&) {
   require_netcdf("file '" + path + "'");
+  return {}; // not reached
+}
+
+std::vector<Record> output_records(OutputOptions, const std::string&, const LogGP&,
+                                   const SteppedRun&) {
+  require_netcdf("option -output");
   return {}; // not reached
 }
 

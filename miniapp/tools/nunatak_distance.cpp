@@ -4,8 +4,8 @@
 //
 // Neighbours: tool.hpp, kernels/distance/distance.hpp (solvers).
 #include "kernels/distance/distance.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/units.hpp"
 #include "miniapp/tools/corpus.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 

@@ -9,9 +9,9 @@
 #include "io/registry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/units.hpp"
 #include "miniapp/base/world_comm.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
@@ -75,8 +75,7 @@ struct BenchOptions {
   }
 };
 
-/// The items of -methods. Hints and chunks contain commas: an item that begins with name=value
-/// continues the previous one.
+/// The items of -methods. Hints and chunks have commas: name=value continues an item.
 std::vector<std::string> items_of(const std::string& text) {
   std::vector<std::string> items;
   for (const std::string& word : split(text, ',')) {

@@ -3,7 +3,10 @@
 // step. Exit status 1 if the fields are not bitwise the same on all sets of ranks.
 //
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256,4096
+//   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256 -refine 8 -output direct,async:8
+//   -output_every 1
 //
+// -output adds the records of a run and what it attains (output_model.hpp).
 // Neighbours: kernels/step/hybrid.hpp, tool.hpp (sets of ranks).
 #include "kernels/distance/distance.hpp"
 #include "kernels/grid/balance.hpp"
@@ -13,6 +16,7 @@
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
 #include "miniapp/base/world.hpp"
+#include "miniapp/tools/output_model.hpp"
 #include "miniapp/tools/sheet.hpp"
 #include "miniapp/tools/tool.hpp"
 
@@ -20,6 +24,7 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -35,6 +40,7 @@ struct Options {
   SsaOptions ssa;
   PicoOptions pico;
   RankOptions ranks;
+  OutputOptions output;
   std::string ocean = "auto", cut = "equal", halo = "packed", json;
 
   Options() { ssa.till_q = 0.75; } // as in nunatak
@@ -130,9 +136,23 @@ private:
   std::vector<std::pair<std::string, Part>> m_parts;
 };
 
-/// Runs the steps on one set of ranks: a record per part, and a total. Returns the fingerprint.
+/// The run of which these steps on `d` are a part. Refined, its ranks have as many cells, and what
+/// grows are the trees of its collectives; the step is the stable one of its cells.
+SteppedRun refined(const Options& o, const Decomposition& d, const LogGP& machine,
+                   const TimeStep& step, std::int64_t collectives) {
+  const int n = o.output.refine, ranks = d.size() * n * n;
+  SteppedRun run{d.px * n, d.py * n, (d.Mx - 1) * n + 1, (d.My - 1) * n + 1, o.Mz};
+  run.has_ocean = o.ocean != "none";
+  run.last_years = step.dt / seconds_per_year;
+  run.last = (machine.reduction(ranks, 8) - machine.reduction(d.size(), 8)) *
+             static_cast<double>(collectives) / o.steps;
+  return run;
+}
+
+/// Runs the steps on one set of ranks: a record per part, and a total, and those of its output.
+/// Returns the fingerprint.
 std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
-                  std::vector<Record>& records) {
+                  std::vector<Record>& records, std::vector<Record>& output) {
   Ranks& ranks = *set.ranks;
   synthetic::Sheet sheet =
       synthetic::make_sheet(ranks, o.dx, levels, static_cast<std::uint64_t>(o.seed));
@@ -146,14 +166,33 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
                 std::move(sheet.forcings), counter);
   if (set.machine != nullptr) set.machine->restart_clock();
   int nonlinear = 0, linear = 0;
+  const auto now = [&] { return set.machine ? set.machine->clock()->critical().time : 0.0; };
+  double before = 0.0, years = 0.0; // at the begin of the last step; of the steps
   for (int n = 0; n < o.steps; ++n) {
+    before = now();
     hybrid.diagnose();
     nonlinear += hybrid.stress_balance().last_solve().steps;
     linear += hybrid.stress_balance().last_solve().linear_iterations;
     hybrid.advance(hybrid.stable_step().dt);
+    years += hybrid.stable_step().dt / seconds_per_year;
     const StepPart sums(counter, "mass transport");
     Kokkos::fence("sums of a step");
     sum_over_ranks(ranks, hybrid.step_sums()); // counts the reduction of the model
+  }
+  if (!o.output.methods.empty()) {
+    const LogGP machine = o.ranks.machine.machine();
+    const double last = now() - before, finer = o.output.refine;
+    const StressBalance& stress = hybrid.stress_balance();
+    SteppedRun run = refined(o, ranks.decomposition(), machine,
+                             time_step(o.dx / finer, o.dx / finer, stress.D_max(),
+                                       finer * stress.advection_rate_max(), options.dt_max),
+                             ranks.traffic().collectives);
+    if (o.output.every == 0.0) hybrid.diagnose(); // a run ends with it
+    run.all = now() + o.steps * run.last;
+    run.years = years;
+    run.last += last;
+    for (Record& record : output_records(o.output, o.ranks.machine.file, machine, run))
+      output.push_back(std::move(record));
   }
   const Spread ice = spread_of(set, sheet.icy_cells);
   const std::string solver = hybrid.stress_balance().sliding()->describe();
@@ -206,6 +245,30 @@ Decomposition cut(const Options& o, const Decomposition& d) {
   return balanced(d, icy_cells);
 }
 
+void print_output(const std::vector<Record>& output) {
+  if (output.empty()) return;
+  std::cout << "\n";
+  print_table(std::cout, output,
+              {{"ranks", "ranks"},
+               {"method", "method"},
+               {"written_bytes", "bytes"},
+               {"written_operations", "calls"},
+               {"messages", "messages"},
+               {"compute_s", "compute s"},
+               {"output_s", "output s"},
+               {"drain_s", "drain s"},
+               {"sypd_without_output", "SYPD without"},
+               {"sypd", "SYPD"},
+               {"output_percent", "output %"},
+               {"years_for_10_percent", "years for 10 %"}});
+  std::map<std::string, std::string> passes; // by method: the first number of ranks
+  for (const Record& r : output) {
+    if (r["output_percent"] > 10.0) passes.emplace(r["method"], r["ranks"].dump());
+  }
+  for (const auto& [method, ranks] : passes)
+    std::cout << method << ": output passes 10 % of the run on " << ranks << " ranks\n";
+}
+
 void run(const Options& o) {
   const World world;
   world.on_rank_0([&] {
@@ -213,13 +276,15 @@ void run(const Options& o) {
     require_writable("-report", o.json);
   });
   o.ranks.check();
+  if (!o.output.methods.empty() && o.ranks.virtual_ranks.empty())
+    throw Error("option -output: expected -virtual_ranks, whose time is modelled, found none");
   const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
   const int M = o.points();
-  std::vector<Record> records;
+  std::vector<Record> records, output;
   std::optional<std::uint64_t> first;
   std::string different;
   const auto run_on = [&](RankSet& set) {
-    const std::uint64_t print = run(o, set, levels, records);
+    const std::uint64_t print = run(o, set, levels, records, output);
     if (!first) first = print;
     if (print != *first && different.empty()) different = set.name();
   };
@@ -240,12 +305,14 @@ void run(const Options& o) {
                  {"loggp_s", "modelled ms", 1e3},
                  {"loggp_work_s", "of which work", 1e3},
                  {"wall_s", "wall ms here", 1e3}});
+    print_output(output);
   }
   nlohmann::ordered_json json = {{"tool", "nunatak-step"},
                                  {"grid", {{"Mx", M}, {"My", M}, {"Mz", o.Mz}, {"dx", o.dx}}},
                                  {"steps", o.steps},
                                  {"fields", digits},
                                  {"records", records}};
+  if (!output.empty()) json["output"] = output;
   if (!o.ranks.virtual_ranks.empty()) json["machine"] = to_json(o.ranks.machine.machine());
   write_json(o.json, json);
   if (!different.empty())
@@ -278,6 +345,7 @@ int main(int argc, char** argv) {
                      "ghost exchange: one message per neighbour for all arrays, or (virtual ranks "
                      "alone) array by array as a DMDA's"));
     o.ranks.add_to(table);
+    o.output.add_to(table);
     table.section("Output");
     table.add(text("report", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;

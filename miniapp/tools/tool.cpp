@@ -1,8 +1,8 @@
 #include "miniapp/tools/tool.hpp"
 
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
-#include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/netcdf.hpp"
 

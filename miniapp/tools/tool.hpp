@@ -113,9 +113,8 @@ public:
 
   bool empty() const { return m_records.empty(); }
 
-  /// Prints `heading`, the table and the comparison; writes -report. Throws Difference
-  /// if an answer differed. Collective. Columns: ranks, `of_method`, messages, `of_work`, critical
-  /// path, times.
+  /// Prints `heading`, the table and the comparison; writes -report. Throws Difference if an answer
+  /// differed. Collective. Columns: ranks, `of_method`, messages, `of_work`, path, times.
   void report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
               const std::vector<Column>& of_work) const;
 

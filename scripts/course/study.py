@@ -1,4 +1,4 @@
-"""Lab 9: synthetic results of a study for a seed, and a study of the student's own.
+"""Synthetic results of a study for a seed (lab 9), and a study of the student's own (lab 13).
 
 `write` makes the folder `synthetic` as `perf/study run` would, with laws by the seed; the standard library suffices. `check` looks at what is
 handed in: the folder `study` (of `perf/study run`), whose page it makes, or `study.json`, the `results.json` of such a page.

@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 
 def run(command, folder, status=0):
     words = [re.sub(r"^\.\./lab", f"{folder}/lab", word) for word in shlex.split(command)]
-    words = [str(folder / word) if re.fullmatch(r"\w+\.(png|json)", word) else word for word in words]  # what a command writes
+    words = [str(folder / word) if re.fullmatch(r"\w+\.(png|svg|json)", word) else word for word in words]  # what a command writes
     words = [sys.executable, *words] if words[0].endswith(".py") else words
     found = subprocess.run(words, cwd=SOURCE, capture_output=True, text=True, env={"NUNATAK_COURSE_SECONDS": "15", **os.environ})
     assert found.returncode == status, f"{command}: expected status {status}, found {found.returncode}\n{found.stdout}\n{found.stderr}"
@@ -50,10 +50,10 @@ def test_commands_of_the_pages(page, folder):
 
 
 def test_lab_0_says_what_its_page_says(folder):
-    said = run("scripts/lab.py first --png first.png", folder)
+    said = run("scripts/lab.py first --picture first.svg", folder)
     printed = re.findall(r"^    (\w+ +on .*)$", (SOURCE / "docs/course/lab0.md").read_text(), re.M)
     assert len(printed) == 4 and all(line in said for line in printed), said
-    assert (folder / "first.png").read_bytes().startswith(b"\x89PNG")
+    assert (folder / "first.svg").read_text().startswith("<svg")
 
 
 def test_samples_are_graded(folder):
@@ -65,7 +65,7 @@ def test_samples_are_graded(folder):
     first = {name: grade["checks"][0] for name, grade in grades.items() if grade["checks"]}
     assert "compiles" in first["does_not_compile"]["expected"] and "error" in first["does_not_compile"]["found"]
     assert "an end within" in first["hangs"]["expected"]
-    assert "sum_on(p, terms) = " in first["wrong"]["expected"] and re.search(r"\d", first["wrong"]["found"])
+    assert "sum.value() = " in first["wrong"]["expected"] and re.search(r"\d", first["wrong"]["found"])
     assert grades["edits_the_checker"]["ignored"] == ["tests/course/check_sums.cpp"] and grades["edits_the_checker"]["checks"]
     assert not grades["no_answers"]["checks"] and [a["found"] for a in grades["no_answers"]["answers"]] == [None, None]
 

@@ -1,4 +1,4 @@
-"""Lab 9: the laws behind the synthetic reports of a seed are found within the stated tolerances, and studies that are handed in are judged."""
+"""The laws behind the synthetic reports of a seed (lab 9) are found within the stated tolerances, and studies that are handed in (lab 13) are judged."""
 
 import importlib.util
 import json
@@ -13,7 +13,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("lab", SOURCE / "scripts/lab.py")
 lab = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(lab)
-LAB9 = lab.lab_of(9)
+LAB9, LAB13 = lab.lab_of(9), lab.lab_of(13)
 
 
 def usl(cores, rates):
@@ -53,8 +53,8 @@ def test_laws_are_found_within_the_tolerance(tmp_path, seed):
 def submission(tmp_path, make=None):
     tree = tmp_path / "tree"
     tree.mkdir()
-    (tree / "lab.json").write_text(json.dumps({"lab": 9, "seed": 17}))
-    (tree / "answers.json").write_text(json.dumps(lab.right_answers(LAB9, 17)))
+    (tree / "lab.json").write_text(json.dumps({"lab": 13, "seed": 17}))
+    (tree / "answers.json").write_text(json.dumps(lab.right_answers(LAB13, 17)))
     if make:
         make(lab.study.samples().Folder(tree / "study", title="How does my output scale?"))
     return tree

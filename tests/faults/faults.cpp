@@ -1,5 +1,4 @@
-// Preloaded into one program of a run: the k-th call of a kind on one rank fails, stops short, or
-// is the last thing the rank does.
+// Preloaded into one program of a run: the k-th call of a kind on one rank fails or is its last.
 //
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
@@ -8,32 +7,25 @@
 // once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins). action: a
 // number of errno; short (half of a write); kill; hang (it does not return); full (this call and
 // all of its kind that follow fail, as on a full disk). rank -1: all ranks, each by its own count.
-// When it strikes, the empty `file` appears. Other calls pass. loop.py counts k up until a run
-// never gets that far.
+// When it strikes, the empty `file` appears. Other calls pass. loop.py counts k up.
 //
-// call "every": none fails, and at its end each rank writes into `file`.<rank> how many calls of
-// each kind it made.
+// call "every": none fails; each rank writes its number of calls of each kind to `file`.<rank>.
+#include "calls.hpp"
+
 #include <atomic>
 #include <cerrno>
 #include <climits>
 #include <csignal>
 #include <cstdarg>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <iterator>
 #include <new>
 #include <string>
 #include <sys/uio.h>
-#include <unistd.h>
 
 namespace {
-
-template <class F> F* real(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
 
 int rank_of_process() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) {
@@ -88,12 +80,7 @@ struct Fault {
       return false;
     return std::strncmp(whole, folder, std::strlen(folder)) == 0;
   }
-  bool is_below(int fd) const {
-    char link[64], path[PATH_MAX] = {};
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return readlink(link, path, sizeof path - 1) > 0 &&
-           std::strncmp(path, folder, std::strlen(folder)) == 0;
-  }
+  bool is_below(int fd) const { return ::is_below(folder, fd); }
   /// One more such call: is it the one?
   bool strikes(const char* name) {
     std::size_t n = 0;
@@ -172,9 +159,6 @@ ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
   return write_some(fd, size, [&](size_t n) {
     return real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, n, at);
   });
-}
-ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) {
-  return pwrite(fd, data, size, at);
 }
 ssize_t writev(int fd, const iovec* parts, int n) {
   return write_some(

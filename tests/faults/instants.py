@@ -24,6 +24,9 @@ import time
 
 import netCDF4
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
+from conftest import ranks_of  # noqa: E402
+
 LONGEST = 30  # s
 YEARS = 30
 MODEL = ("-stress", "sia", "-dt_max", "0.5")
@@ -64,20 +67,6 @@ def wait_for_output(process, folder):
     """Until the run has begun its first file, or has ended."""
     while process.poll() is None and not any(folder.iterdir()):
         time.sleep(0.005)
-
-
-def ranks_of(process):
-    """Rank of each process that mpiexec has started."""
-    ranks = {}
-    for pid in subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split():
-        try:
-            words = pathlib.Path(f"/proc/{pid}/environ").read_text().split("\0")
-        except OSError:
-            continue
-        rank = next((word.split("=")[1] for word in words if word.startswith(("OMPI_COMM_WORLD_RANK=", "PMI_RANK="))), None)
-        if rank is not None:
-            ranks[int(rank)] = int(pid)
-    return ranks
 
 
 def kill(pid):

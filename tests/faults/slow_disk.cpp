@@ -1,34 +1,26 @@
-// Preloaded into all programs of a run: one slow disk without a cache for all of them. A write to a
-// file below `folder` returns when the disk would have written it, after all writes that were there
-// before, of any process.
+// Preloaded into all programs of a run: one slow disk without a cache. A write to a file below
+// `folder` returns when the disk would have written it, after all earlier ones of any process.
 //
 //   LD_PRELOAD=libslow_disk.so NUNATAK_DISK="<bytes per second> <folder> <file> [<seconds>
 //   [<bytes> [<seconds of a write>]]]" program
 //
 // `file` is shared memory: the time at which the disk will be free. It must not be there before, or
 // be that of the run. `folder` may be the beginning of a name. `seconds`: the first write of so
-// many bytes or more (default 64 KiB: values, not a header) takes that much longer, so that what is
-// to fill meanwhile fills, however busy the machine is. `seconds of a write`: each takes at least
-// as long.
+// many bytes or more (default 64 KiB: values, not a header) takes that much longer, so that
+// meanwhile a ring fills on any machine. `seconds of a write`: each takes at least as long.
+#include "calls.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 namespace {
-
-template <class F> F* real(const char* name) {
-  return reinterpret_cast<F*>(dlsym(RTLD_NEXT, name));
-}
 
 std::int64_t now() {
   timespec t{};
@@ -58,13 +50,7 @@ struct Disk {
     shared = static_cast<Shared*>(
         mmap(nullptr, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
   }
-  bool has(int fd) const {
-    if (shared == nullptr) return false;
-    char link[64], path[PATH_MAX] = {};
-    std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    return readlink(link, path, sizeof path - 1) > 0 &&
-           std::strncmp(path, folder, std::strlen(folder)) == 0;
-  }
+  bool has(int fd) const { return shared != nullptr && is_below(folder, fd); }
   /// Wait for so many bytes.
   void write(ssize_t bytes) const {
     const bool held = bytes >= least && !shared->was_held.exchange(true);
@@ -94,9 +80,6 @@ ssize_t write(int fd, const void* data, size_t size) {
 }
 ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
   return slowly(fd, real<ssize_t(int, const void*, size_t, off_t)>("pwrite")(fd, data, size, at));
-}
-ssize_t pwrite64(int fd, const void* data, size_t size, off64_t at) {
-  return pwrite(fd, data, size, at);
 }
 ssize_t writev(int fd, const iovec* parts, int n) {
   return slowly(fd, real<ssize_t(int, const iovec*, int)>("writev")(fd, parts, n));

@@ -6,14 +6,13 @@ Environment: as for tests/program, and NUNATAK_VICTIM (victim.cpp).
 import math
 import os
 import pathlib
-import shlex
-import subprocess
 import sys
 import time
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
+from conftest import run_program  # noqa: E402
 from patience import again_if_busy  # noqa: E402
 
 USUAL = 0.7  # seconds of a run without a fault, on two idle cores
@@ -25,23 +24,21 @@ def run(folder, method, ranks, patience, *leaves):
     folder.mkdir()
     transport = method.partition("transport=")[2]
     n = ranks + 1 if "async" in transport else ranks
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(n), os.environ["NUNATAK_VICTIM"], "run", str(folder), method,
-               str(math.ceil(patience)), *leaves, *(["-io_transport", transport] if transport else [])]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120 + 12 * patience)
+    return run_program(os.environ["NUNATAK_VICTIM"], "run", folder, method, math.ceil(patience), *leaves,
+                       *(["-io_transport", transport] if transport else []), ranks=n, timeout=120 + 12 * patience)
 
 
 def error_of(folder, method, ranks, n, patience, what, rank):
     """The only one, on a machine that is n times slower than usual."""
     begin = time.time()
     done = run(folder, method, ranks, n * patience, what, str(rank))
-    assert done.returncode == 2, done.stderr  # of MPI_Abort, not of a signal
-    assert time.time() - begin < 30 * n, done.stderr
-    check = subprocess.run([os.environ["NUNATAK_VICTIM"], "check", str(folder)], capture_output=True, text=True, timeout=60)
-    assert check.returncode == 0, check.stderr
+    assert done.status == 2, done.err  # of MPI_Abort, not of a signal
+    assert time.time() - begin < 30 * n, done.err
+    check = run_program(os.environ["NUNATAK_VICTIM"], "check", folder, timeout=60, status=0)
     # the first snapshot, and the series with one record where records are committed before it is closed
-    assert check.stdout.split() == (["2", "1"] if method.startswith("direct") else ["1", "0"]), check.stdout
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert len(errors) == 1, done.stderr
+    assert check.out.split() == (["2", "1"] if method.startswith("direct") else ["1", "0"]), check.out
+    errors = [line for line in done.err.splitlines() if "error:" in line]
+    assert len(errors) == 1, done.err
     return errors[0]
 
 

@@ -1,15 +1,12 @@
 """Memory of all ranks, servers too, does not grow with the steps, from 5 000 to 20 000, for every transport."""
-import os
 import pathlib
 import re
-import shlex
-import subprocess
 import sys
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
-from conftest import ranks_of  # noqa: E402
+from conftest import ranks_of, start_nunatak  # noqa: E402
 
 BEGIN, END = 5000, 20000
 POOL = "1MiB"  # a rank that is ahead of its server touches one page of it after the other, up to all of it
@@ -24,12 +21,11 @@ def resident(process):
 
 @pytest.mark.parametrize("transport, ranks", [("sync", 2), ("async:1", 3), ("async:1+1", 4)])
 def test_memory_does_not_grow_with_the_steps(tmp_path, transport, ranks):
-    program = [os.environ["NUNATAK"], "-init", "dome", "-grid_Mx", "11", "-grid_My", "11", "-grid_Mz", "3", "-stress", "sia", "-energy", "off",
+    program = ["-init", "dome", "-grid_Mx", "11", "-grid_My", "11", "-grid_Mz", "3", "-stress", "sia", "-energy", "off",
                "-rheology", "isothermal", "-dt_max", "0.01", "-run_steps", str(END + 4000), "-timeseries_file", "s.nc", "-io_transport", transport,
                "-io_pool", POOL]
     found = {}
-    with subprocess.Popen([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), *program], cwd=tmp_path, stdout=subprocess.PIPE,
-                          text=True) as process:
+    with start_nunatak(tmp_path, *program, ranks=ranks, stderr=None) as process:
         for line in process.stdout:
             step = re.match(r"step +(\d+)", line)
             if step and int(step[1]) in (BEGIN, END):

@@ -5,17 +5,15 @@ Environment: as for tests/program, NUNATAK_FAULTS (faults.cpp) and NUNATAK_SLOW_
 import fcntl
 import os
 import pathlib
-import shlex
 import signal
 import struct
-import subprocess
 import sys
 import time
 
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
-from conftest import nunatak, ranks_of, run_program  # noqa: E402, F401
+from conftest import nunatak, ranks_of, run_program, start_nunatak, wait_for_steps  # noqa: E402, F401
 
 MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.5")
 LONGEST = 60  # s, of a run that is ended; on idle cores most take 5
@@ -65,13 +63,14 @@ def test_no_call_of_the_output_is_unwatched(nunatak, tmp_path, call):
 
 
 def test_what_is_no_regular_file_is_refused_by_name(nunatak, tmp_path):
-    for name in ("end.nc.lock", "manifest.jsonl", "in.nc", "o.yaml", "r.json"):
-        (tmp_path / name).unlink(missing_ok=True)
+    for name, options, what in (("end.nc.lock", MARINE, "': expected a regular file"), ("in.nc", ("-i", "in.nc"), ""),
+                                ("manifest.jsonl", MARINE, "': expected the manifest, a regular file"),
+                                ("r.json", (*MARINE, "-report", "r.json"), "")):
+        (tmp_path / "manifest.jsonl").unlink(missing_ok=True)
         os.mkfifo(tmp_path / name)
-        options = {"in.nc": ("-i", "in.nc"), "o.yaml": (*MARINE, "-options_file", "o.yaml"),
-                   "r.json": (*MARINE, "-report", "r.json")}.get(name, MARINE)
-        run = nunatak(*options, "-o", "end.nc", ranks=2, timeout=LONGEST)
-        failed(run, name)
+        failed(nunatak(*options, "-o", "end.nc", ranks=2, timeout=LONGEST), name + what)
+        if name == "manifest.jsonl":
+            assert "regular file" in run_program("nunatak-verify", cwd=tmp_path, status=2, timeout=LONGEST).text
         (tmp_path / name).unlink()
     (tmp_path / "manifest.jsonl").unlink(missing_ok=True)
     (tmp_path / "manifest.jsonl").symlink_to("/dev/zero")
@@ -101,23 +100,11 @@ def test_a_slow_disk_is_not_one_that_hangs(nunatak, tmp_path, options, ranks):
     run_program("nunatak-verify", cwd=tmp_path, status=0)
 
 
-def start(folder, *options, ranks, environment=None):
-    return subprocess.Popen([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), os.environ["NUNATAK"], *MARINE, *options], cwd=folder,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
-
-
-def wait_for_a_step(process):
-    for line in process.stdout:
-        if line.startswith("step"):
-            return
-    assert False, process.communicate()
-
-
 def test_a_snapshot_waits_for_the_series(tmp_path):
     """The server of the series (rank 2) hangs when it commits the first record: no snapshot is there that the series lack."""
-    process = start(tmp_path, "-run_years", "3", "-timeseries_file", "series.nc", "-io_commit_every", "1", "-snapshot_file", "s.nc",
-                    "-snapshot_every", "1", "-io_transport", "async:1+1", "-io_patience", "3", ranks=4,
-                    environment=hanging(tmp_path, "fsync", 1, rank=2))
+    process = start_nunatak(tmp_path, *MARINE, "-run_years", "3", "-timeseries_file", "series.nc", "-io_commit_every", "1", "-snapshot_file",
+                            "s.nc", "-snapshot_every", "1", "-io_transport", "async:1+1", "-io_patience", "3", ranks=4,
+                            environment=hanging(tmp_path, "fsync", 1, rank=2))
     err = process.communicate(timeout=LONGEST)[1]
     assert process.returncode != 0 and "series.nc': output server (rank 2)" in err, err
     assert not list(tmp_path.glob("s_*.nc"))
@@ -125,7 +112,7 @@ def test_a_snapshot_waits_for_the_series(tmp_path):
 
 def test_a_second_sigterm_ends_a_run_that_hangs(tmp_path):
     struck = tmp_path.with_name(tmp_path.name + ".struck")
-    process = start(tmp_path, "-run_steps", "1", "-o", "end.nc", ranks=2, environment=hanging(tmp_path, "fsync", 1))
+    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", ranks=2, environment=hanging(tmp_path, "fsync", 1))
     while not struck.exists():
         time.sleep(0.05)
     rank = ranks_of(process)[0]
@@ -138,8 +125,8 @@ def test_a_second_sigterm_ends_a_run_that_hangs(tmp_path):
 
 
 def test_a_signal_ends_a_run_in_which_nothing_advances(tmp_path):
-    process = start(tmp_path, "-run_years", "100000", "-io_patience", "2", "-o", "end.nc", ranks=2)
-    wait_for_a_step(process)
+    process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-io_patience", "2", "-o", "end.nc", ranks=2)
+    wait_for_steps(process)
     ranks = ranks_of(process)
     os.kill(ranks[1], signal.SIGSTOP)
     os.kill(ranks[0], signal.SIGTERM)
@@ -151,9 +138,9 @@ def test_a_signal_ends_a_run_in_which_nothing_advances(tmp_path):
 @pytest.mark.parametrize("transport", ["async:1", "async:1+1"])
 def test_a_signal_to_any_process_saves_the_state(tmp_path, which, transport):
     """mpiexec itself waits before it sends SIGTERM (odls_base_sigkill_timeout), and the state is saved before."""
-    process = start(tmp_path, "-run_years", "100000", "-timeseries_file", "s.nc", "-io_transport", transport, "-o", "end.nc", ranks=4,
-                    environment={"OMPI_MCA_odls_base_sigkill_timeout": "30"})
-    wait_for_a_step(process)
+    process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-timeseries_file", "s.nc", "-io_transport", transport, "-o", "end.nc",
+                            ranks=4, environment={"OMPI_MCA_odls_base_sigkill_timeout": "30"})
+    wait_for_steps(process)
     begin = time.time()
     os.kill(process.pid if which == "mpiexec" else ranks_of(process)[3], signal.SIGTERM)
     while not (tmp_path / "end.nc").exists() and time.time() < begin + 28:

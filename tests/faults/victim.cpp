@@ -1,5 +1,4 @@
-// The program that loop.py lets fail: it writes two files by one method of output, and can check
-// what it left.
+// The program that loop.py lets fail: it writes files by a method, and can check what it left.
 //
 //   victim run <folder> <method> [<patience> [throws <rank>|errs <rank>|sleeps <rank>]]
 //       [-io_transport <word>]

@@ -1,5 +1,4 @@
-// Any bytes as an options file: options, or an Error that names the file. The first byte chooses
-// YAML or PETSc's form.
+// Any bytes as a file of options: options, or an Error that names it. The first byte: which form.
 #include "miniapp/base/error.hpp"
 #include "miniapp/model/options_file.hpp"
 #include "tests/fuzz/scratch_file.hpp"

@@ -7,6 +7,8 @@
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
 
+#include <catch2/catch_test_macros.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -21,9 +23,9 @@ using io::Schema;
 using io::Type;
 
 /// A state of an ice sheet with odd sizes: both orders of columns, all types, y and x cut.
-inline Schema ice(std::size_t My = 7, std::size_t Mx = 11) {
+inline Schema ice(std::size_t My = 7, std::size_t Mx = 11, std::size_t Mz = 5) {
   Schema s;
-  s.dimensions = {{"time", io::unlimited}, {"y", My, true}, {"x", Mx, true}, {"z", 5}, {"nv", 2}};
+  s.dimensions = {{"time", io::unlimited}, {"y", My, true}, {"x", Mx, true}, {"z", Mz}, {"nv", 2}};
   s.variables = {
       {"time", Type::float64, {"time"}, {{"units", "days since 1-1-1"}}},
       {"time_bounds", Type::float64, {"time", "nv"}, {}},
@@ -42,10 +44,11 @@ inline Schema ice(std::size_t My = 7, std::size_t Mx = 11) {
 }
 
 /// A geodesic grid: three horizontal dimensions that never meet; no coordinate variables.
-inline Schema geodesic() {
+inline Schema geodesic(std::size_t cells = 42) {
   Schema s;
-  s.dimensions = {{"time", io::unlimited}, {"cells", 42, true}, {"edges", 120, true},
-                  {"corners", 80, true},   {"layers", 3},       {"six", 6}};
+  s.dimensions = {
+      {"time", io::unlimited},          {"cells", cells, true}, {"edges", 3 * cells - 6, true},
+      {"corners", 2 * cells - 4, true}, {"layers", 3},          {"six", 6}};
   s.variables = {{"time", Type::float64, {"time"}, {}},
                  {"cell_corners", Type::int32, {"cells", "six"}, {}},
                  {"temperature", Type::float32, {"time", "cells", "layers"}, {}},
@@ -60,13 +63,11 @@ inline double value(const Schema& schema, std::size_t v, std::size_t record, std
   return schema.variables[v].type == Type::int8 ? std::fmod(code, 127.0) : code;
 }
 
-/// The boxes of a rank; several are put one after the other. Every rank has equally many for a
-/// variable.
+/// The boxes of a rank, put one after the other; equally many of a variable on every rank.
 using Cut = std::function<std::vector<Box>(const Schema&, std::size_t v, int rank, int size,
                                            std::size_t record)>;
 
-/// Rows and columns of ranks along the first two distributed dimensions; the last rank of three or
-/// more has nothing.
+/// Rows and columns of ranks along the first two distributed dimensions; the last of >= 3 has none.
 inline Box patch(const Schema& schema, std::size_t v, int rank, int size) {
   Box box = io::whole_box(schema, v);
   const int active = size > 2 ? size - 1 : size, rows = active % 2 == 0 ? 2 : 1;
@@ -113,13 +114,16 @@ inline std::vector<Box> halves(const Schema& schema, std::size_t v, int rank, in
   return {second, first};
 }
 
+inline std::size_t number(const std::vector<std::size_t>& record) {
+  return record.empty() ? io::no_record : record[0];
+}
+
 template <class T>
 void put_as(io::File& file, std::size_t v, const std::vector<std::size_t>& record, const Box& box,
             bool turned) {
   const Schema& schema = file.schema();
   const Box whole = io::whole_box(schema, v);
-  // in memory: as in the file, or with the dimensions in the opposite order; one more element along
-  // each
+  // in memory: as in the file, or dimensions in the opposite order, each one longer
   io::Block block{box.start, box.count, std::vector<std::ptrdiff_t>(box.count.size())};
   std::ptrdiff_t stride = 1;
   for (std::size_t n = 0; n < box.count.size(); ++n) {
@@ -137,12 +141,7 @@ void put_as(io::File& file, std::size_t v, const std::vector<std::size_t>& recor
     }
     memory[at] = static_cast<T>(value(schema, v, record.empty() ? 0 : record[0], element));
   }
-  const std::string& name = schema.variables[v].name;
-  if (record.empty()) {
-    file.put(name, block, memory.data());
-  } else {
-    file.put(name, record[0], block, memory.data());
-  }
+  file.put(schema.variables[v].name, number(record), block, memory.data());
 }
 
 template <class T>
@@ -150,11 +149,7 @@ void put_everywhere(io::File& file, std::size_t v, const std::vector<std::size_t
   std::vector<T> values(io::whole_box(file.schema(), v).elements());
   for (std::size_t e = 0; e < values.size(); ++e)
     values[e] = static_cast<T>(value(file.schema(), v, record.empty() ? 0 : record[0], e));
-  if (record.empty()) {
-    file.put_all(file.schema().variables[v].name, values);
-  } else {
-    file.put_all(file.schema().variables[v].name, record[0], values);
-  }
+  file.put_all(file.schema().variables[v].name, number(record), values);
 }
 
 /// All variables with records, or (record empty) all without.
@@ -190,6 +185,14 @@ inline void write(io::Writer& writer, const std::string& path, const Schema& sch
   file->close();
 }
 
+/// The file alone.nc, as one rank writes it.
+inline void write_alone(const Scratch& scratch, const Schema& schema, std::size_t records) {
+  scratch.on_rank_0([&] {
+    write(*writer_of("serial", MPI_COMM_SELF), scratch / "alone.nc", schema, records, patches,
+          MPI_COMM_SELF);
+  });
+}
+
 /// The number of values of a file that are not those of the pattern, on any rank. Collective.
 inline std::size_t wrong_values(const std::string& path, const Schema& schema,
                                 std::size_t records) {
@@ -199,13 +202,20 @@ inline std::size_t wrong_values(const std::string& path, const Schema& schema,
     const Box box = io::whole_box(schema, v);
     const bool has_records = schema.has_records(schema.variables[v]);
     for (std::size_t t = 0; t < (has_records ? records : 1); ++t) {
-      std::vector<std::size_t> start = box.start, count = box.count;
-      if (has_records) start.insert(start.begin(), t), count.insert(count.begin(), 1);
-      const std::vector<double> values = in.read_block(schema.variables[v].name, start, count);
+      const Box place = has_records ? box.in_record(t) : box;
+      const std::vector<double> values =
+          in.read_block(schema.variables[v].name, place.start, place.count);
       for (std::size_t e = 0; e < values.size(); ++e) wrong += values[e] != value(schema, v, t, e);
     }
   }
   return wrong;
+}
+
+/// A file has the values of the pattern, and the bytes of alone.nc.
+inline void check_as_alone(const Scratch& scratch, const std::string& name, const Schema& schema,
+                           std::size_t records) {
+  CHECK(wrong_values(scratch / name, schema, records) == 0);
+  scratch.on_rank_0([&] { CHECK(file_hash(scratch / name) == file_hash(scratch / "alone.nc")); });
 }
 
 } // namespace pattern

@@ -1,5 +1,4 @@
-// A series of records whose values encode their record, written by all ranks and read back. Used by
-// the tests of commits.
+// A series of records whose values encode their record, written by all ranks and read back.
 #pragma once
 
 #include "io/reader.hpp"

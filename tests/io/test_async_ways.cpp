@@ -1,5 +1,4 @@
-// Which ranks serve, what goes to which of them, and what the sums of the ranks that compute find
-// out about the way there.
+// Which ranks serve, what goes to which of them, and what the sums of the clients find.
 #include "io/durable/verify.hpp"
 #include "io/layouts/join.hpp"
 #include "tests/io/pattern.hpp"
@@ -16,9 +15,8 @@ using io::Schema;
 namespace {
 
 bool damages = false; ///< the values that this rank sends
-int waits = 0,
-    agrees =
-        0; ///< collective calls of this rank: those that wait for others, and those that do not
+int waits = 0;        ///< collective calls of this rank that wait for others
+int agrees = 0;       ///< and those that do not
 
 } // namespace
 
@@ -130,10 +128,6 @@ TEST_CASE("pieces that servers have written are joined to the file of one rank")
   INFO(format << ", " << transport);
   const Scratch scratch;
   const Schema schema = pattern::ice();
-  scratch.on_rank_0([&] {
-    io::Writer alone(MPI_COMM_SELF, io::parse_method("serial", {}));
-    pattern::write(alone, scratch / "alone.nc", schema, 2, pattern::patches, MPI_COMM_SELF);
-  });
   with_servers(transport, [&](MPI_Comm comm) {
     io::Writer writer(comm,
                       io::parse_method(format + "/file-per-aggregator/transport=" + transport, {}));

@@ -1,5 +1,4 @@
-// The format and the layout that CONTRIBUTING.md shows, built from that text and registered by the
-// rows that it shows.
+// The format and the layout that CONTRIBUTING.md shows, registered by its rows.
 #include "io/registry.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"

@@ -11,7 +11,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <fstream>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,30 +34,6 @@ void write_alone(const std::string& path, std::size_t n, const std::string& meth
 }
 
 } // namespace
-
-TEST_CASE("close: final name, no temporary name, a line in the manifest") {
-  const Scratch scratch;
-  const std::string format = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct");
-  INFO(format);
-  const auto writer = writer_of(format);
-  const std::string path = scratch / "ex.nc", manifest = scratch / "manifest.jsonl";
-  CHECK(io::manifest_of(path) == manifest);
-  const auto file = writer->open(path, series());
-  put_record(*file, 0);
-  CHECK_FALSE(std::filesystem::exists(path));
-  file->close(42);
-  CHECK_FALSE(std::filesystem::exists(path + ".tmp"));
-  CHECK(complete_records(path) == 1);
-  CHECK(io::verify_manifest(manifest).empty());
-  const auto lines = lines_of(manifest);
-  REQUIRE(lines.size() == 1);
-  CHECK(lines[0]["name"] == "ex.nc");
-  CHECK(lines[0]["size"] == std::filesystem::file_size(path));
-  CHECK(lines[0]["step"] == 42);
-  CHECK(lines[0]["records"] == 1);
-  MPI_Barrier(MPI_COMM_WORLD); // rank 0 has let the name go
-  CHECK_FALSE(std::filesystem::exists(path + ".lock"));
-}
 
 TEST_CASE("the manifest notices what changed after it was written") {
   const Scratch scratch;
@@ -214,23 +189,6 @@ TEST_CASE("links and other names that were planted are not followed") {
   plant("manifest.jsonl");
   CHECK_REFUSED(writer->open(scratch / "third.nc", series()),
                 "manifest.jsonl': expected to append to the manifest");
-}
-
-TEST_CASE("a FIFO or a device in place of the lock or the manifest is an error, and no wait") {
-  const Scratch scratch;
-  const auto writer = io::make_writer(MPI_COMM_WORLD, {});
-  scratch.on_rank_0([&] {
-    REQUIRE(mkfifo((scratch / "ex.nc.lock").c_str(), 0600) == 0);
-    std::filesystem::create_directory(scratch / "folder");
-    REQUIRE(mkfifo((scratch / "folder/manifest.jsonl").c_str(), 0600) == 0);
-  });
-  CHECK_REFUSED(writer->open(scratch / "ex.nc", series()), "ex.nc.lock': expected a regular file");
-  CHECK_REFUSED(writer->open(scratch / "folder/ex.nc", series()),
-                "manifest.jsonl': expected the manifest, a regular file");
-  scratch.on_rank_0([&] {
-    CHECK_THAT(complaints_of(scratch / "folder/manifest.jsonl"), ContainsSubstring("regular file"));
-    CHECK_FALSE(message([&] { io::read_manifest("/dev/zero"); }) == "no error");
-  });
 }
 
 TEST_CASE("a chain of 300 runs leaves a manifest about as large as one run") {

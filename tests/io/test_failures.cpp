@@ -1,5 +1,4 @@
-// Errors of the writer: on every rank, naming file and cause, without a hang and without a final
-// name.
+// Errors of the writer: on every rank, naming file and cause, without a hang or a final name.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
@@ -45,8 +44,7 @@ struct Share {
   Block block() const { return {{0, start}, {rows, columns}, {}}; }
 };
 
-/// While it lives, files of the given ranks cannot grow beyond `bytes`: writing more fails, as on a
-/// full disk.
+/// While it lives, files of the given ranks cannot grow beyond `bytes`, as on a full disk.
 class FullDisk {
 public:
   FullDisk(rlim_t bytes, bool this_rank) {
@@ -215,8 +213,7 @@ TEST_CASE("the cause of a failed write: what the system said, or else that the d
   constexpr auto too_much = std::numeric_limits<std::int64_t>::max(); // more than any disk has
   CHECK(io::cause_of_failed_write(ENOSPC, scratch.path(), 0) == ": No space left on device");
   CHECK(io::cause_of_failed_write(EFBIG, scratch.path(), 0) == ": File too large");
-  CHECK(io::cause_of_failed_write(ENOENT, scratch.path(), 0) ==
-        ""); // has nothing to do with writing
+  CHECK(io::cause_of_failed_write(ENOENT, scratch.path(), 0) == ""); // not of writing
   CHECK(io::cause_of_failed_write(0, scratch.path(), 0) == "");
   CHECK_THAT(io::cause_of_failed_write(0, scratch.path(), too_much),
              ContainsSubstring(

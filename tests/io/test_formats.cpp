@@ -25,8 +25,7 @@ constexpr std::size_t cells = 200;
 
 enum class Kind { records, fixed, mixed };
 
-/// Write `n` variables of 1600 bytes (each record) in two records, in the order of the schema; the
-/// bytes moved.
+/// Write `n` variables of 1600 bytes (each record) in two records, in order; the bytes moved.
 std::int64_t moved(const std::string& path, const std::string& way, Kind kind, int n) {
   const auto writer = writer_of(way);
   io::Schema s;
@@ -71,13 +70,11 @@ TEST_CASE("late definitions move what is there: the more variables, the more oft
   CHECK(moved(path, format + "/header=0", Kind::records, 5) == 0);
   for (const int n : {2, 5, 9}) {
     INFO(n);
-    const std::int64_t all =
-        n * (n - 1) / 2 *
-        one; // each definition moves all variables before it: payload times (n - 1) / 4
+    // each definition moves all variables before it: payload times (n - 1) / 4
+    const std::int64_t all = n * (n - 1) / 2 * one;
     CHECK(moved(path, way + "/header=0", Kind::records, n) == all);
     CHECK(moved(path, way + "/header=0", Kind::fixed, n) == all);
-    // with room in the header fixed variables stay where they are; so do records, but PnetCDF
-    // writes them again all the same
+    // with room in the header all stay where they are, but PnetCDF writes records again
     CHECK(moved(path, way + "/header=64KiB", Kind::fixed, n) == 0);
     CHECK(moved(path, way + "/header=64KiB", Kind::records, n) == (format == "serial" ? 0 : all));
   }

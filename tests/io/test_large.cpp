@@ -1,6 +1,6 @@
-// Variables of more than 2^31 elements, more than 2 GiB and more than 4 GiB: only the slabs at both
-// ends are written, so that the file is a large hole and takes no room. Through the formats
-// (io/formats/format.hpp): a File would ask for all values.
+// Variables of more than 2^32 elements and more than 4 GiB, written in every format and read in
+// every way: only the slabs at both ends are written, so that the file is a large hole and takes no
+// room. Through the formats (io/formats/format.hpp): a File would ask for all values.
 #include "io/reader.hpp"
 #include "io/registry.hpp"
 #include "tests/io/scratch.hpp"
@@ -16,12 +16,12 @@ using Sizes = std::vector<std::size_t>;
 
 namespace {
 
-constexpr std::size_t n_long = 3000000000, My = 40000, Mx = 15000;
+constexpr std::size_t n_long = 4300000000, My = 40000, Mx = 15000;
 
 io::Schema large_schema() {
   io::Schema s;
   s.dimensions = {{"time", io::unlimited}, {"long", n_long}, {"y", My}, {"x", Mx}};
-  s.variables = {{"bytes", Type::int8, {"long"}, {}},              // more than 2^31 elements, 2 GiB
+  s.variables = {{"bytes", Type::int8, {"long"}, {}},              // more than 2^32 elements, 4 GiB
                  {"fixed", Type::float64, {"y", "x"}, {}},         // 4.8 GB
                  {"after", Type::int32, {"x"}, {}},                // beyond 4 GiB
                  {"field", Type::float64, {"time", "y", "x"}, {}}, // 4.8 GB in a record
@@ -29,8 +29,7 @@ io::Schema large_schema() {
   return s;
 }
 
-/// 2 elements along every dimension, at the beginning (rank 0) or the end (last rank) of the
-/// record.
+/// 2 elements along every dimension, at the beginning (rank 0) or the end (last) of the record.
 io::Hyperslab corner(const io::Schema& schema, std::size_t v, std::size_t record, bool at_end) {
   io::Hyperslab slab;
   slab.start = schema.shape(schema.variables[v]);
@@ -93,19 +92,23 @@ TEST_CASE("sizes beyond 32 bits") {
     CHECK(status.st_size > 3 * 4800000000LL);
     CHECK(status.st_blocks * 512 < 200000000); // a hole
   });
-  const io::Reader in(path, MPI_COMM_WORLD);
-  REQUIRE(in.records() == 2);
-  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
-    const std::string& variable = schema.variables[v].name;
-    for (std::size_t record = 0; record < (schema.has_records(schema.variables[v]) ? 2u : 1u);
-         ++record) {
-      for (const bool at_end : {false, true}) {
-        const io::Hyperslab slab = corner(schema, v, record, at_end);
-        std::vector<double> expected(slab.elements());
-        for (std::size_t k = 0; k < expected.size(); ++k)
-          expected[k] = first_number(v, record, at_end) + static_cast<int>(k);
-        INFO(variable << ", record " << record);
-        CHECK(in.read_block(variable, slab.start, slab.count) == expected);
+  for (const auto by :
+       {io::ReadBy::each, io::ReadBy::serial, io::ReadBy::parallel, io::ReadBy::direct}) {
+    io::ReadOptions how;
+    how.by = by;
+    const io::Reader in(path, MPI_COMM_WORLD, how);
+    REQUIRE(in.records() == 2);
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+      const io::Variable& variable = schema.variables[v];
+      for (std::size_t record = 0; record < (schema.has_records(variable) ? 2u : 1u); ++record) {
+        for (const bool at_end : {false, true}) {
+          const io::Hyperslab slab = corner(schema, v, record, at_end);
+          std::vector<double> expected(slab.elements());
+          for (std::size_t k = 0; k < expected.size(); ++k)
+            expected[k] = first_number(v, record, at_end) + static_cast<int>(k);
+          INFO(io::word_of(by) << ": " << variable.name << ", record " << record);
+          CHECK(in.read_block(variable.name, slab.start, slab.count) == expected);
+        }
       }
     }
   }

@@ -1,6 +1,5 @@
 // io/layouts/remap.hpp, io/layouts/exchange.hpp: a layout sends as many messages as it must, hands
-// the inner format what it promises, and goes on when that fails on one rank. Values:
-// test_layouts.cpp.
+// the inner format what it promises, and goes on when that fails on one rank.
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/remap.hpp"
 #include "tests/io/pattern.hpp"
@@ -27,8 +26,7 @@ Schema one_field() {
   return s;
 }
 
-/// Messages of a record, once with rows of ranks, or with what `cut` says; from the second record
-/// on nothing else happens.
+/// Messages of a record whose parts `cut` says; the same from the second record on.
 io::Work work_of(const std::string& way, const Schema& schema, const pattern::Cut& cut) {
   const Scratch scratch;
   io::Writer writer(MPI_COMM_WORLD, options_of(way));
@@ -72,8 +70,7 @@ TEST_CASE("auto deals small variables to all ranks, whatever the format knows") 
 
 TEST_CASE("messages are those that the cut asks for") {
   const int size = size_of(MPI_COMM_WORLD);
-  const std::int64_t n = size,
-                     field = 12 * 8 * 8; // bytes of a record; 12 rows are divided by 1, 2, 3, 4, 6
+  const std::int64_t n = size, field = 12 * 8 * 8; // bytes of a record
   const std::string format = GENERATE("null", "pnetcdf");
   const Schema s = one_field();
 
@@ -89,14 +86,12 @@ TEST_CASE("messages are those that the cut asks for") {
   CHECK(turned.messages == n * (n - 1));
   if (8 % size == 0) CHECK(turned.message_bytes == field * (n - 1) / n);
 
-  const io::Work nodes = work_of(format + "/zslab:1/ranks_per_node=2", s,
-                                 rows); // the first of each pair writes for both
+  const io::Work nodes = work_of(format + "/zslab:1/ranks_per_node=2", s, rows);
   if (size % 2 == 0) CHECK(nodes.off_node_bytes == 0);
   if (size % 2 == 0) CHECK(nodes.messages == n / 2);
   if (size % 2 == 0) CHECK(nodes.message_bytes == field / 2);
 
-  if (size == 1 || size == 2 ||
-      size == 6) { // cut into rows as the nodes are: 1, 3 rectangles of 12 x 8
+  if (size == 1 || size == 2 || size == 6) { // cut into rows, as the nodes are
     const io::Work boxes = work_of(format + "/box:1/ranks_per_node=2", s, rows);
     CHECK(boxes.messages == n / 2);
     CHECK(boxes.off_node_bytes == 0);

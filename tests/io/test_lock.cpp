@@ -1,5 +1,4 @@
-// io/durable/lock.hpp: one writer per name. The lock ends with the process that holds it, and does
-// not depend on what the file says.
+// io/durable/lock.hpp: one writer per name. It ends with its process, whatever the file says.
 #include "io/durable/lock.hpp"
 #include "io/writer.hpp"
 #include "tests/io/series.hpp"

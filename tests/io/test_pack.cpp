@@ -1,5 +1,4 @@
-// io/pack.hpp: strided copies against one that goes element by element, for all orders of three
-// dimensions.
+// io/pack.hpp: strided copies against one by elements, for all orders of three dimensions.
 #include "io/pack.hpp"
 
 #include <catch2/catch_test_macros.hpp>

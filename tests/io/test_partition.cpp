@@ -1,21 +1,18 @@
 // io/layouts/partition.hpp, box.hpp, auto.hpp, exchange.hpp: every element of every variable
 // belongs to exactly one aggregator, whatever the lengths; Morton order against interleaved bits;
-// how stripes are dealt; the messages of a thousand ranks, counted in one process. No MPI.
+// how stripes are dealt; the messages of a thousand ranks, counted in one process.
 #include "io/box.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/exchange.hpp"
+#include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 using namespace nunatak::io;
 
@@ -33,38 +30,7 @@ const std::map<std::string, BoxesBy> layouts = {
        return run_boxes(s, v, {n, 40, 64, 128, 64}, 60);
      }}};
 
-/// A state of an ice sheet; y, x cut.
-Schema ice(std::size_t rows, std::size_t columns) {
-  Schema s;
-  s.dimensions = {{"time", unlimited}, {"y", rows, true}, {"x", columns, true}, {"z", 3}};
-  s.variables = {{"time", Type::float64, {"time"}, {}},
-                 {"y", Type::float64, {"y"}, {}},
-                 {"x", Type::float64, {"x"}, {}},
-                 {"z", Type::float64, {"z"}, {}},
-                 {"mapping", Type::int32, {}, {}},
-                 {"lat", Type::float64, {"y", "x"}, {}},
-                 {"mask", Type::int8, {"time", "y", "x"}, {}},
-                 {"temp", Type::float64, {"time", "z", "y", "x"}, {}},
-                 {"uvel", Type::float32, {"time", "y", "x", "z"}, {}}};
-  return s;
-}
-
-/// A geodesic grid: cells, edges and corners never meet.
-Schema geodesic(std::size_t cells) {
-  Schema s;
-  s.dimensions = {{"time", unlimited},
-                  {"cells", cells, true},
-                  {"edges", 3 * cells - 6, true},
-                  {"corners", 2 * cells - 4, true},
-                  {"layers", 4},
-                  {"six", 6}};
-  s.variables = {{"cell_corners", Type::int32, {"cells", "six"}, {}},
-                 {"temperature", Type::float32, {"time", "cells", "layers"}, {}},
-                 {"wind", Type::float32, {"time", "layers", "edges"}, {}},
-                 {"vorticity", Type::float64, {"time", "corners", "layers"}, {}},
-                 {"layers", Type::float64, {"layers"}, {}}};
-  return s;
-}
+Schema ice(std::size_t rows, std::size_t columns) { return pattern::ice(rows, columns, 3); }
 
 /// A staggered grid, and a variable whose dimensions would want the same axis.
 Schema staggered() {
@@ -85,8 +51,9 @@ std::vector<Schema> schemas() {
   for (Dimension& d : none.dimensions) d.distributed = false;
   Schema three = ice(4, 3);
   three.dimensions[3].distributed = true;
-  return {ice(7, 11),   ice(1, 1),   ice(1, 9), ice(16, 2), geodesic(12),
-          geodesic(42), staggered(), none,      three};
+  return {
+      ice(7, 11),  ice(1, 1), ice(1, 9), ice(16, 2), pattern::geodesic(12), pattern::geodesic(42),
+      staggered(), none,      three};
 }
 
 /// How often each element of a variable is in a box.
@@ -188,22 +155,19 @@ TEST_CASE("Morton order is that of interleaved bits") {
 TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
   const Schema schema = ice(8, 16);
   const auto v = [&](const char* name) { return schema.variable(name); };
-  CHECK(slab_boxes(schema, v("temp"), 3)[1] ==
-        std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}}); // a level each
-  CHECK(slab_boxes(schema, v("uvel"), 4)[3] ==
-        std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}}); // rows, where z is fastest
+  CHECK(slab_boxes(schema, v("temp"), 3)[1] == std::vector<Box>{{{1, 0, 0}, {1, 8, 16}}});
+  CHECK(slab_boxes(schema, v("uvel"), 4)[3] == std::vector<Box>{{{6, 0, 0}, {2, 16, 3}}});
   // the cut with the shortest boundaries: 8 x 16 in two squares, in four; in eight: 2 x 4 squares
-  CHECK(Rectangles(schema, 2).boxes(v("lat"), false)[1] == std::vector<Box>{box2(0, 8, 8, 8)});
-  CHECK(Rectangles(schema, 8).boxes(v("lat"), false)[5] == std::vector<Box>{box2(4, 4, 4, 4)});
+  CHECK(Rectangles(schema, 2).boxes(v("cell"), false)[1] == std::vector<Box>{box2(0, 8, 8, 8)});
+  CHECK(Rectangles(schema, 8).boxes(v("cell"), false)[5] == std::vector<Box>{box2(4, 4, 4, 4)});
   CHECK(Rectangles(schema, 8).boxes(v("temp"), false)[5] ==
         std::vector<Box>{{{0, 4, 4}, {3, 4, 4}}});              // all levels
   CHECK(Rectangles(schema, 8).boxes(v("x"), false)[5].empty()); // of 0 to 3
   CHECK(Rectangles(schema, 8).boxes(v("x"), true)[5] == std::vector<Box>{{{4}, {4}}});
   CHECK(Rectangles(schema, 8).boxes(v("mapping"), false)[1].empty());
   CHECK(Rectangles(schema, 8).boxes(v("mapping"), true)[1].size() == 1);
-  // 128 bytes hold 16 doubles, 4 x 4; 8 tiles along the Z curve, 4 to each of two; 5 columns of
-  // three doubles: 2 x 2
-  const Boxes tiles = morton_boxes(schema, v("lat"), 2, 128);
+  // 128 bytes hold 16 doubles, 4 x 4; 8 tiles along the Z curve, 4 to each; 5 columns: 2 x 2
+  const Boxes tiles = morton_boxes(schema, v("cell"), 2, 128);
   CHECK(tiles[0] ==
         std::vector<Box>{box2(0, 0, 4, 4), box2(0, 4, 4, 4), box2(4, 0, 4, 4), box2(4, 4, 4, 4)});
   CHECK(tiles[1].front() == box2(0, 8, 4, 4));
@@ -213,8 +177,7 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
 
 TEST_CASE("runs of the file are dealt to the aggregators, and are counted") {
   const Schema schema = ice(20, 30);
-  const std::size_t v = schema.variable("temp"), row = 30,
-                    level = 20 * row; // 3 levels; 14400 bytes
+  const std::size_t v = schema.variable("temp"), row = 30, level = 20 * row; // 3 levels
   const Deal deal{4, 600, 1000, 2000, 1000};
   constexpr std::uint64_t begin = 400; // 8 divides all: no element lies on a border
   const Boxes boxes = run_boxes(schema, v, deal, begin);
@@ -253,7 +216,7 @@ TEST_CASE("runs along the Morton curve are nearly equal") {
 }
 
 TEST_CASE("dimensions that never meet are cut among all aggregators, staggered ones alike") {
-  const Schema g = geodesic(42);
+  const Schema g = pattern::geodesic(42);
   const Rectangles cells(g, 5);
   for (const char* name : {"cells", "edges", "corners"}) {
     const std::size_t d = g.dimension(name), length = g.dimensions[d].length;
@@ -272,7 +235,7 @@ TEST_CASE("the most aggregators that all have a cell") {
   CHECK(Rectangles::most(ice(7, 11), 6) == 6);
   CHECK(Rectangles::most(ice(3, 3), 8) == 6); // 2 x 3; 7 is 1 x 7
   CHECK(Rectangles::most(ice(1, 1), 8) == 1);
-  CHECK(Rectangles::most(geodesic(12), 40) == 12);
+  CHECK(Rectangles::most(pattern::geodesic(12), 40) == 12);
   CHECK(Rectangles::most(schemas()[7], 8) == 0);
 }
 
@@ -294,14 +257,12 @@ TEST_CASE("all aggregators get as many whole stripes of a file, and equal pieces
     CHECK(deal.head == head);
     CHECK(deal.piece == piece);
   };
-  is(deal_of(40 * MiB + 300 * KiB, 8, MiB), MiB, MiB,
-     128 * KiB);                                  // 5 runs each; the head ends where a stripe does
-  is(deal_of(40 * MiB, 8, MiB), MiB, 0, 4 * KiB); // no head
+  is(deal_of(40 * MiB + 300 * KiB, 8, MiB), MiB, MiB, 128 * KiB);  // 5 runs each
+  is(deal_of(40 * MiB, 8, MiB), MiB, 0, 4 * KiB);                  // no head
   is(deal_of(3 * MiB, 8, MiB), MiB, 3 * MiB, 384 * KiB);           // nothing else
   is(deal_of(800 * KiB, 8, MiB), MiB, MiB, 100 * KiB);             // shared out evenly
   is(deal_of(900 * MiB, 8, 4 * MiB), 4 * MiB, 4 * MiB, 512 * KiB); // long stripes
-  is(deal_of(512 * MiB, 8, 100 * KiB), 1000 * KiB, 4 * MiB + 904 * KiB,
-     628 * KiB); // short ones: ten are a run
+  is(deal_of(512 * MiB, 8, 100 * KiB), 1000 * KiB, 4 * MiB + 904 * KiB, 628 * KiB); // short
   for (const std::uint64_t end : {1, 5000, 123456789}) {
     const Deal deal = deal_of(end, 3, 64 * KiB);
     std::uint64_t bytes[3] = {}, byte = 0;

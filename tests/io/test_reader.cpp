@@ -30,8 +30,7 @@ double code(std::size_t t, std::size_t j, std::size_t i) {
 
 #define NC(call) REQUIRE((call) == NC_NOERR)
 
-/// A small file with what a reader meets: records, packed and missing values, integers in floats,
-/// text and numbers.
+/// A small file with what a reader meets: records, packed and missing values, integers in floats.
 void write_example(const std::string& path, int mode) {
   int nc = 0, t = 0, y = 0, x = 0, v = 0, packed = 0, mask = 0, basins = 0, never = 0, big = 0,
       lonely = 0;

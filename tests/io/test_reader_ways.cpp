@@ -1,6 +1,5 @@
 // The ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any
-// decomposition, ranks without cells, calls and slabs of a few bytes; and they do as much as they
-// say.
+// decomposition, ranks without cells, calls of a few bytes; and what they do.
 #include "io/box.hpp"
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
@@ -39,8 +38,7 @@ const Kind kinds[] = {{"cdf1", 0, 5},
 const nc_type types[] = {NC_BYTE,  NC_SHORT,  NC_INT,  NC_FLOAT, NC_DOUBLE,
                          NC_UBYTE, NC_USHORT, NC_UINT, NC_INT64, NC_UINT64};
 
-/// v0, v1, ...: one variable (time, y, x, z) of every type, `fixed` without time; in NetCDF-4
-/// chunked and compressed.
+/// v0, v1,...: one variable (time, y, x, z) of every type, `fixed` without; NetCDF-4 in chunks.
 void write_all_types(const std::string& path, const Kind& kind) {
   int nc = 0, dims[4], fixed = 0;
   std::vector<int> ids(static_cast<std::size_t>(kind.n_types));
@@ -239,37 +237,6 @@ TEST_CASE("a damaged chunk is an error on every rank, in every way") {
   CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
   CHECK_THROWS_AS(in.read_block_int("v", {is_last ? M : 0}, {M}), io::Error);
   CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
-}
-
-TEST_CASE("values far beyond 2 GiB and 2^31 elements are found") {
-  const Scratch scratch;
-  const std::string path =
-      scratch / "big.nc"; // holes of 4 GiB: a few kilobytes on most file systems
-  constexpr std::size_t M = 65539;
-  scratch.on_rank_0([&] {
-    int nc = 0, dims[2], id = 0, old = 0;
-    NC(nc_create(path.c_str(), NC_64BIT_DATA | NC_CLOBBER, &nc));
-    NC(nc_set_fill(nc, NC_NOFILL, &old));
-    NC(nc_def_dim(nc, "y", M, &dims[0]));
-    NC(nc_def_dim(nc, "x", M, &dims[1]));
-    NC(nc_def_var(nc, "v", NC_BYTE, 2, dims, &id));
-    NC(nc_enddef(nc));
-    for (int n = 0; n < 6; ++n) {
-      const std::size_t start[] = {M - 2 + static_cast<std::size_t>(n) / 3,
-                                   M - 3 + static_cast<std::size_t>(n) % 3},
-                        count[] = {1, 1};
-      NC(nc_put_vara_int(nc, id, start, count, &n));
-    }
-    NC(nc_close(nc));
-  });
-  const auto by = any_way();
-  io::ReadOptions options;
-  options.by = by;
-  const io::Reader in(path, MPI_COMM_WORLD, options);
-  const std::size_t rows = rank_in(MPI_COMM_WORLD) == 0 ? 2 : 1;
-  const auto found = in.read_block_int("v", {M - rows, M - 3}, {rows, 3});
-  CHECK(found == (rows == 2 ? std::vector<std::int64_t>{0, 1, 2, 3, 4, 5}
-                            : std::vector<std::int64_t>{3, 4, 5}));
 }
 
 TEST_CASE("a classic file is opened on one rank of each node") {

@@ -1,16 +1,9 @@
 // io/schema.hpp: what is refused, and the types of attributes.
-#include "io/error.hpp"
 #include "io/schema.hpp"
+#include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-
-#include <functional>
-
 using namespace nunatak::io;
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
 
 namespace {
 
@@ -22,9 +15,6 @@ Schema good() {
   s.attributes = {{"title", "example"}};
   return s;
 }
-
-#define REFUSED(schema, words)                                                                     \
-  CHECK_THROWS_MATCHES((schema).validate(), Error, MessageMatches(ContainsSubstring(words)))
 
 } // namespace
 
@@ -41,7 +31,7 @@ TEST_CASE("a schema that no format could write is refused") {
   const auto refused = [](const std::string& words, const std::function<void(Schema&)>& change) {
     Schema s = good();
     change(s);
-    REFUSED(s, words);
+    CHECK_REFUSED(s.validate(), words);
   };
   refused("dimension 'x': expected once", [](Schema& s) { s.dimensions.push_back({"x", 5}); });
   refused("at most one unlimited dimension", [](Schema& s) {
@@ -72,13 +62,11 @@ TEST_CASE("some attributes take the type of their variable, exactly or not at al
   CHECK(std::get<std::vector<float>>(own_type({"_FillValue", 1e20}, fine)) ==
         std::vector<float>{1e20f});
   CHECK(std::get<std::vector<double>>(own_type({"scale", 2.0}, mask)) == std::vector<double>{2.0});
-  CHECK_THROWS_MATCHES(own_type({"flag_values", {0, 128}}, mask), Error,
-                       MessageMatches(ContainsSubstring("int8 holds exactly, found 128")));
+  CHECK_REFUSED(own_type({"flag_values", {0, 128}}, mask), "int8 holds exactly, found 128");
   CHECK_THROWS_AS(own_type({"valid_min", 0.5}, mask), Error);
   CHECK_THROWS_AS(own_type({"valid_min", std::numeric_limits<double>::quiet_NaN()}, mask), Error);
-  CHECK_THROWS_MATCHES(own_type({"_FillValue", "none"}, mask), Error,
-                       MessageMatches(ContainsSubstring("expected numbers")));
+  CHECK_REFUSED(own_type({"_FillValue", "none"}, mask), "expected numbers");
   Schema s = good();
   s.variables[1].attributes.push_back({"flag_values", {0, 200}});
-  REFUSED(s, "'mask:flag_values'");
+  CHECK_REFUSED(s.validate(), "'mask:flag_values'");
 }

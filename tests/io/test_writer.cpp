@@ -1,5 +1,4 @@
-// io/writer.hpp: the pattern of pattern.hpp written by every format on every number of ranks, read
-// back and compared.
+// io/writer.hpp: the pattern of pattern.hpp by every format on any ranks, read back.
 #include "io/durable/durable.hpp"
 #include "io/durable/verify.hpp"
 #include "io/formats/mpi_io.hpp"
@@ -100,8 +99,7 @@ TEST_CASE("every way of writing writes the same values and metadata") {
   check_metadata(path, schema, interleaved);
   scratch.on_rank_0([&] { CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty()); });
 
-  // and the same bytes, whatever the number of ranks: compare with what one rank alone writes,
-  // other classic files with serial
+  // and the same bytes as one rank alone, other classic files as serial
   if (options.format != "direct" && way != "serial" && way != "pnetcdf") return;
   scratch.on_rank_0([&] {
     io::Options others = options;
@@ -138,8 +136,7 @@ TEST_CASE("pieces that leave gaps do not touch the gaps; 64-bit integers and flo
   file->put_all("f", floats);
   const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
              size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
-  // every second cell is put in the first round, in cyclic order over the ranks; the others in the
-  // second
+  // every second cell in the first round, in cyclic order over the ranks; then the others
   for (std::size_t n = 0; n < 6 / size + 1; ++n) {
     for (const std::size_t odd : {std::size_t{1}, std::size_t{0}}) {
       const std::size_t pair = n * size + rank, at = 2 * pair + odd;

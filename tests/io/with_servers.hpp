@@ -7,8 +7,7 @@
 #include <functional>
 #include <string>
 
-/// f(comm) on the ranks that compute, while the others serve. The status of the servers on them,
-/// else 0.
+/// f(comm) on the ranks that compute, while the others serve. Returns their status, else 0.
 inline int with_servers(const std::string& transport, const std::function<void(MPI_Comm)>& f) {
   nunatak::io::Servers servers(MPI_COMM_WORLD, transport);
   if (servers.is_server()) return servers.serve();

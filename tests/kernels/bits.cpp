@@ -1,7 +1,6 @@
 // The bits of the kernels: three hybrid steps of a small ice sheet, all parts of the model, on one
-// rank and on six virtual ones, and a hash of every field after them. The same on every processor
-// and with every compiler and vector width, unless something has been fused, reordered or taken
-// from libm.
+// rank and on six virtual ones, and a hash of every field after them. The same on every processor,
+// compiler and vector width, unless something is fused, reordered or of libm.
 //
 //   bits FILE          compares with the hashes of FILE (tests/kernels/bits.txt); status 4: this
 //                      processor lacks what the program was compiled for

@@ -1,5 +1,4 @@
-// Grids drawn as text or held as global vectors, cut into patches of virtual ranks and put together
-// again.
+// Grids drawn as text or held as global vectors, cut into patches and put together again.
 #pragma once
 
 #include "kernels/cases/masks.hpp"
@@ -98,8 +97,7 @@ bool same_where_owned(const Ranks& ranks, const std::vector<Array2<T>>& local,
   return true;
 }
 
-/// Decompositions (px, py) that fit the grid, from one rank to one row and column of patches per
-/// few cells.
+/// Decompositions (px, py) that fit the grid, from one rank to patches of few cells.
 inline std::vector<std::pair<int, int>> decompositions(int Mx, int My) {
   std::vector<std::pair<int, int>> fit;
   for (const auto& [px, py] :

@@ -1,6 +1,5 @@
 // main() of the kernel tests: Kokkos without MPI. Tests read arrays after a loop: on a GPU, where a
-// loop returns before it is done, each is waited for. (tests/kernels/bits.cpp does without: there
-// the fences of the kernels are all there is.)
+// loop returns before it is done, each is waited for. (bits.cpp does without.)
 #include "kernels/grid/array.hpp"
 
 #include <catch2/catch_session.hpp>

@@ -7,8 +7,7 @@
 
 namespace nunatak {
 
-/// Rank r sends r + 1 numbers r to the next rank and its negative to the previous one; receivers
-/// allow for more.
+/// Rank r sends r + 1 numbers r to the next rank, -r to the previous one; buffers are longer.
 inline void check_messages(Ranks& ranks) {
   const int size = ranks.decomposition().size(), longest = size + 3;
   std::vector<std::vector<Packet>> out, in;

@@ -1,6 +1,5 @@
 // Ice that shears and slides with a given velocity, on virtual ranks: the kernels of one mass step
-// in the order of the model, without stress balance, ocean and temperature. For the tests of
-// kernels/ice/sia.hpp and kernels/ice/transport.hpp.
+// in the order of the model, without stress balance, ocean and temperature.
 #pragma once
 
 #include "kernels/grid/virtual/virtual_ranks.hpp"

@@ -183,8 +183,7 @@ inline Operator random_operator(const Grid<int>& mask, bool px, bool py, unsigne
   return A;
 }
 
-/// The linear SSA: 2 nu H = strength(j, i) of element (j, i), drag beta(j, i) times the area of a
-/// cell.
+/// The linear SSA: 2 nu H = strength(j, i) of element (j, i), drag beta(j, i) times dx dy.
 inline Operator ssa_operator(const Grid<int>& mask, bool px, bool py, double dx, double dy,
                              const std::function<double(int, int)>& strength,
                              const std::function<double(int, int)>& beta) {

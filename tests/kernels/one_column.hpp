@@ -1,5 +1,4 @@
-// The temperature step of kernels/ice/columns.hpp: its implicit half in one column, and all of it
-// on one patch.
+// The temperature step of kernels/ice/columns.hpp: implicit in a column, whole on a patch.
 #pragma once
 
 #include "kernels/grid/virtual/virtual_ranks.hpp"

@@ -120,8 +120,7 @@ inline PicoResult run_pico(const PicoCase& c, int px = 1, int py = 1) {
   return pico_result(ranks, report, fields);
 }
 
-/// A random coast: blocks of grounded ice, shelves and ocean with noise, several basins, thickness
-/// and ocean that vary.
+/// A random coast: blocks of grounded ice, shelves and ocean, several basins, all with noise.
 inline PicoCase random_coast(int Mx, int My, unsigned seed) {
   std::mt19937 random(seed);
   const int block = 5, columns = Mx / block + 1;

@@ -1,5 +1,4 @@
-// A small ice sheet for the tests of whole hybrid steps: all parts of the model, on any cut into
-// virtual ranks.
+// A small ice sheet for tests of whole hybrid steps, on any cut into virtual ranks.
 #pragma once
 
 #include "kernels/cases/noise.hpp"

@@ -108,8 +108,7 @@ TEST_CASE("ice is set back to its melting point, and the heat is counted") {
   }
   CHECK(c.T_new(1, 1, 6) == T_melting);
   CHECK(melted.points == 5);
-  // the heating of the control volumes, plus what came from the surface, is in the ice or has
-  // melted it
+  // the heating of the volumes, plus what came from the surface, is in the ice or has melted it
   const double conduction = 2.0 * ice_k / 200.0 * 10.0 * year;
   const double melting = melted.ice.value() * rho_ice * latent_heat;
   CHECK(std::abs(heat + melting - heating) <= conduction);

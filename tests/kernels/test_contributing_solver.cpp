@@ -1,5 +1,4 @@
-// The distance solver that CONTRIBUTING.md shows, built from that text and registered by the row
-// that it shows.
+// The distance solver that CONTRIBUTING.md shows, registered by its row.
 #include "tests/kernels/distance_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -25,8 +25,7 @@ int reached(const Grid<int>& g, int j, int i) {
   return c.number(j, i) == 0 ? 0 : c.cells[c.number(j, i) - 1];
 }
 
-/// One path, one cell wide, that starts at (0, 0): two ends, all other cells have two neighbours,
-/// and all are joined.
+/// One path from (0, 0), one cell wide: two ends, other cells have two neighbours, all joined.
 bool is_path(const Grid<int>& g) {
   const int cells = static_cast<int>(std::count(g.values.begin(), g.values.end(), 1));
   int ends = 0, joints = 0;

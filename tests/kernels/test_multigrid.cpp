@@ -1,6 +1,5 @@
 // The multigrid's cycle as a linear map: symmetric, positive, the same bits on every decomposition,
-// and a good preconditioner for the linear SSA, whatever the size, the margin, the viscosity and
-// the shape of the cells.
+// and a good preconditioner for the linear SSA, whatever size, margin, viscosity and cells.
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -304,8 +303,7 @@ struct Counted {
 } // namespace
 
 TEST_CASE("communication is what the header says") {
-  // A round of ghosts: 84 messages between 4 x 4 patches, 12 between 2 x 2. A merge: 12 messages
-  // from 16 to 4 ranks, 3 to one.
+  // Ghosts: 84 messages between 4 x 4 patches, 12 between 2 x 2. Merges: 12 to 4 ranks, 3 to one.
   using Sent = Counted::Sent;
   for (const int smoothing : {1, 2}) { // of the finest grid; of the others one more
     const Operator A = held(Grid<int>(65, 50, 1), false, false, 1);
@@ -339,8 +337,7 @@ TEST_CASE("communication is what the header says") {
     const std::int64_t cycle = of_finest * 3250 + of_others * (858 + 238 + 72) + 17 * 25 + all;
     CHECK(c.sent() ==
           (wide ? Sent{7, 84 + 4 * 12 + 2 * 3, 0, cycle} : Sent{9, 84 + 6 * 12 + 2 * 3, 0, cycle}));
-    // ranks that have no part of coarse levels do not work there: at most the largest patch of each
-    // level is on the critical path
+    // ranks work on their levels only: the critical path has the largest patch of each
     const VirtualClock& clock = *c.ranks.clock();
     const int third = wide ? 17 * 14 : 10 * 8;
     CHECK(clock.critical().work <=

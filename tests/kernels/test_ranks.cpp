@@ -66,8 +66,7 @@ TEST_CASE("a cut by work gives all patches about the same of it, and at least on
 }
 
 TEST_CASE("the cut for many ranks is that of a DMDA") {
-  // The rule in integers: px <= 1/2 + sqrt(Mx size / My) is (2 px - 1)^2 My <= 4 Mx size. Real
-  // DMDAs: test_dmda.cpp.
+  // The rule in integers: px <= 1/2 + sqrt(Mx size / My) is (2 px - 1)^2 My <= 4 Mx size.
   for (const std::int64_t Mx : {64, 100, 191, 381, 761, 6080}) {
     for (const std::int64_t My : {64, 97, 381, 1000, 6081}) {
       for (const int size : {5, 8, 12, 16, 30, 64, 97, 256, 360, 1000, 1024, 4096}) {

@@ -1,5 +1,4 @@
-// Sums that do not depend on the order: bits over orders and groupings, the error against long
-// double, the edges.
+// Sums that do not depend on the order: orders and groupings, the error, the edges.
 #include "kernels/grid/reproducible_sum.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,4 @@
-// Initial states without files: the continent has what it promises, for any seed and resolution;
-// dome, shelf, stream.
+// Initial states without files: the continent of any seed and resolution; dome, shelf, stream.
 #include "kernels/cases/continent.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "tests/kernels/global_grid.hpp"

@@ -1,5 +1,4 @@
 // Velocities at every level: the profile of shearing, its means, incompressibility, ice margins.
-// The same bits on any decomposition: bits.cpp.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/velocity3d.hpp"
 #include "tests/kernels/cells.hpp"
@@ -14,8 +13,7 @@ bool close(double a, double b, double tolerance) {
   return std::abs(a - b) <= tolerance * std::abs(b);
 }
 
-/// A smooth ice cap with a margin, a shelf and a sliding velocity; all of the 3-D velocity on
-/// virtual ranks.
+/// A smooth ice cap with margin, shelf and sliding velocity; its 3-D velocity on virtual ranks.
 struct Case {
   VirtualRanks ranks;
   Levels levels = make_levels(4000.0, 21, LevelSpacing::quadratic);

@@ -1,5 +1,4 @@
-// The DMDA of the grid: its cut is that of Decomposition, and its scatters fill ghosts as the
-// packed exchange.
+// The DMDA of the grid: its cut is that of Decomposition, and it fills ghosts as -halo packed.
 #include "io/agree.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/petsc/dmda_ranks.hpp"
@@ -41,15 +40,13 @@ void check_cut(const DmdaShape& shape) {
     CHECK_FALSE(petsc_cuts(shape.Mx, shape.My, shape.px, shape.py));
     return;
   }
-  const Decomposition d =
-      Dmda(MPI_COMM_WORLD, shape).decomposition(); // which compares the neighbours
+  const Decomposition d = Dmda(MPI_COMM_WORLD, shape).decomposition(); // compares neighbours
   CHECK((d.Mx == rule.Mx && d.My == rule.My && d.px == rule.px && d.py == rule.py));
   CHECK((d.x == rule.x && d.y == rule.y));
   CHECK((d.periodic_x == shape.periodic_x && d.periodic_y == shape.periodic_y));
 }
 
-/// Arrays of any bits (NaN, too), exchanged both ways: the same bits, ghosts beyond the edges
-/// included.
+/// Arrays of any bits (NaN, too), exchanged both ways: the same bits, all ghosts too.
 template <class T> void check_type(MpiRanks& packed, MpiRanks& dmda, int numbers) {
   const Patch p = packed.patch();
   const auto a = make_columns<T>("a", p, numbers), b = make_columns<T>("b", p, numbers);

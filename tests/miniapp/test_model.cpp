@@ -1,8 +1,7 @@
-// miniapp/model/output.hpp: a state variable that is missing from what is to be written is an
-// error.
+// miniapp/model/output.hpp: a state variable that is missing is an error.
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,4 @@
-// The multigrid on MPI ranks: the bits of one rank, and the messages of virtual ranks, however
-// ranks are merged.
+// The multigrid on MPI ranks: the bits of one rank, the messages of virtual ones, however merged.
 #include "io/agree.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "tests/kernels/multigrid_case.hpp"
@@ -15,8 +14,7 @@ std::vector<std::int64_t> sent(const Ranks& ranks) {
   return {t.messages, t.bytes, t.exchanges, t.collectives, t.work};
 }
 
-/// Three cycles on the MPI ranks: each owned value is that of one rank, and what is sent is what
-/// virtual ranks send.
+/// Three cycles on the MPI ranks: values are those of one rank, messages those of virtual ranks.
 template <class Real>
 void check(const Operator& A, const Decomposition& d, const MultigridOptions& options) {
   const Vector b = A.random_vector(1), expected = Cycle<Real>(A, A.decomposition(1, 1), options)(b);

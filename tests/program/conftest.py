@@ -2,6 +2,7 @@
 
 Environment (set by CTest): NUNATAK (the program), NUNATAK_MPIEXEC (mpiexec and its flags), NUNATAK_SHARED_DATA.
 """
+import contextlib
 import os
 import pathlib
 import re
@@ -24,18 +25,38 @@ class Run:
         self.text = completed.stdout + completed.stderr
 
 
-def run_program(name, *arguments, ranks=None, environment=None, status=None, timeout=120, **keywords):
-    """Run a program, by mpiexec if `ranks` is given; a hang is a failure, and so is another status than one that is given."""
-    env = {**os.environ, **(environment or {})}
-    start = [] if ranks is None else [*shlex.split(env["NUNATAK_MPIEXEC"]), str(ranks)]
-    run = Run(subprocess.run([*start, str(FOLDER / name), *map(str, arguments)], timeout=timeout, capture_output=True, text=True,
-                             env=env, **keywords))
+def command_of(name, *arguments, ranks=None, inside=()):
+    """Of a program, by mpiexec if `ranks` is given, each rank started by `inside`."""
+    start = [] if ranks is None else [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks)]
+    return [*start, *inside, str(FOLDER / name), *map(str, arguments)]
+
+
+def run_program(name, *arguments, ranks=None, environment=None, status=None, timeout=120, inside=(), **keywords):
+    """Run a program; a hang is a failure, and so is another status than one that is given."""
+    run = Run(subprocess.run(command_of(name, *arguments, ranks=ranks, inside=inside), timeout=timeout, capture_output=True, text=True,
+                             env={**os.environ, **(environment or {})}, **keywords))
     assert status is None or run.status == status, run.text
     return run
 
 
 def run_nunatak(*arguments, ranks=1, **keywords):
     return run_program("nunatak", *arguments, ranks=ranks, **keywords)
+
+
+def start_nunatak(folder, *arguments, ranks=None, environment=None, stderr=subprocess.PIPE):
+    """A run that goes on while the test looks at it."""
+    return subprocess.Popen(command_of("nunatak", *arguments, ranks=ranks), cwd=folder, stdout=subprocess.PIPE, stderr=stderr, text=True,
+                            env={**os.environ, **(environment or {})})
+
+
+def wait_for_steps(process, steps=1):
+    """Read lines until some steps are done; all that was read."""
+    lines = []
+    while steps > 0:
+        lines.append(process.stdout.readline())
+        assert lines[-1], "".join(lines)
+        steps -= lines[-1].startswith("step")
+    return "".join(lines)
 
 
 @pytest.fixture
@@ -53,9 +74,12 @@ def tool(tmp_path):
 def ranks_of(process):
     """{rank: process} of what mpiexec has started."""
     children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
-    texts = {int(pid): pathlib.Path(f"/proc/{pid}/environ").read_text() for pid in children}
-    found = {pid: re.search(r"^(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", text.replace("\0", "\n"), re.M) for pid, text in texts.items()}
-    return {int(rank[1]): pid for pid, rank in found.items() if rank}
+    ranks = {}
+    for pid in map(int, children):
+        with contextlib.suppress(OSError):  # of one that has just ended
+            text = pathlib.Path(f"/proc/{pid}/environ").read_text().replace("\0", "\n")
+            ranks.update({int(rank): pid for rank in re.findall(r"^(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", text, re.M)})
+    return ranks
 
 
 def refused(run, *words, program="nunatak"):

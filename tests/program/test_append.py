@@ -1,11 +1,10 @@
 """A restarted run continues its series: what a run wrote in parts has the bits of the run that was not interrupted."""
 import os
-import subprocess
 import time
 
 import netCDF4
 import pytest
-from conftest import assert_same_bits, bits, run_program
+from conftest import assert_same_bits, bits, run_program, start_nunatak
 from conftest import refused as refused_once
 
 START = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia")
@@ -23,16 +22,16 @@ def refused(run, *words):
     refused_once(run, *words, "-overwrite")
 
 
-@pytest.mark.parametrize("io_format", ["pnetcdf", "serial", "direct"])
+@pytest.mark.parametrize("io_format, servers", [("pnetcdf", 0), ("serial", 0), ("direct", 0), ("direct", 1)])
 @pytest.mark.parametrize("ranks", [1, 3])
-def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format):
+def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format, servers):
     """Three years at once; and one and a half, half a year too many that is dropped, and the rest: all files, bit for bit."""
     (tmp_path / "whole").mkdir()
     (tmp_path / "parts").mkdir()
-    form = ("-io_format", io_format, "-io_commit_every", "1")
+    form = ("-io_format", io_format, "-io_commit_every", "1", "-io_transport", f"async:{servers}" if servers else "sync")
 
     def run(folder, *options, n=ranks):
-        return nunatak(*options, *SERIES, *form, ranks=n, cwd=tmp_path / folder, status=0)
+        return nunatak(*options, *SERIES, *form, ranks=n + servers, cwd=tmp_path / folder, status=0)
     run("whole", *START, "-run_until", "3", "-o", "end.nc")
     run("parts", *START, "-run_until", "1.5", "-o", "part.nc")
     run("parts", *GO_ON, "-run_until", "2", "-o", "too_far.nc")
@@ -98,13 +97,13 @@ def test_a_run_that_is_killed_goes_on_from_its_snapshot(nunatak, tmp_path, io_fo
     whole = bits(tmp_path / "series.nc")
     for name in tmp_path.glob("*.nc"):
         name.unlink()
-    process = subprocess.Popen([os.environ["NUNATAK"], *run, "-run_until", "10000"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    process = start_nunatak(tmp_path, *run, "-run_until", "10000", "-verbose", "false")
     for _ in range(600):
         time.sleep(0.1)
         if (tmp_path / "snap_00001.000.nc").exists():
             break
     process.kill()
-    process.wait()
+    process.communicate()
     go_on = ("-i", "snap_00001.000.nc", "-stress", "sia", "-dt_max", "0.1", *SERIES, "-run_until", "2")
     if io_format != "direct":
         refused(nunatak(*go_on), "maps.nc.tmp': the run that wrote them was killed before they were committed")

@@ -2,9 +2,7 @@
 import json
 import math
 import os
-import pathlib
 import shlex
-import subprocess
 import sys
 import time
 
@@ -36,17 +34,6 @@ def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp
         verify(tmp_path / name)
 
 
-def test_a_run_goes_on_from_what_servers_wrote(nunatak, tmp_path):
-    servers = ("-io_transport", "async:1", "-io_format", "direct")
-    for folder, years in (("whole", 4), ("parts", 2)):
-        (tmp_path / folder).mkdir()
-        nunatak(*MARINE, "-run_years", years, *FILES, *servers, ranks=3, cwd=tmp_path / folder, status=0)
-    nunatak("-i", "s_00002.000.nc", "-stress", "sia", "-dt_max", "0.5", "-run_years", 2, *FILES, *servers, ranks=2,
-            cwd=tmp_path / "parts", status=0)
-    for written in ("series.nc", "maps.nc", "end.nc"):
-        assert_same_bits(tmp_path / "whole" / written, tmp_path / "parts" / written)
-
-
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
     (tmp_path / "options.yaml").write_text("io_transport: async:1\n")
     for options, message in (
@@ -72,23 +59,23 @@ def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(nunatak, tmp_pa
 def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
     """Three ranks have a disk, and the fourth has one that writes a byte a second. (All by one program of mpiexec: that of Open MPI
     5.0.7 crashes where there are two, `mpiexec -n 1 hostname : -n 1 hostname`.)"""
-    program = [os.environ["NUNATAK"], *MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc",
-               "-io_format", "direct", "-io_transport", "async:2"]
+    words = (*MARINE, "-run_years", "3", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc", "-io_format", "direct",
+             "-io_transport", "async:2")
     named = "s_00001.000.nc': output server (rank 3) has been in phase '"
 
     def run(folder, limit, patience, *slow):
         folder.mkdir()
         of_last = f'test "$OMPI_COMM_WORLD_RANK" != 3 || export {shlex.join(slow)}; exec "$@"'
-        return subprocess.run([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "4", "sh", "-c", of_last, "sh", *program, "-io_patience",
-                               str(math.ceil(patience))], cwd=folder, capture_output=True, text=True, timeout=limit)
+        return run_program("nunatak", *words, "-io_patience", math.ceil(patience), ranks=4, inside=("sh", "-c", of_last, "sh"), cwd=folder,
+                           timeout=limit)
 
     def attempt(n):
         folder, begin = tmp_path / f"{n:.2f}", time.time()
         done = run(folder, 60 * n, 4 * n, f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=1 {folder} {folder}.disk")
-        assert done.returncode != 0
+        assert done.status != 0
         assert time.time() - begin < 30 * n
-        errors = [line for line in done.stderr.splitlines() if "error:" in line]
-        assert len(errors) == 1 and named in errors[0] and "(-io_patience)" in errors[0], done.stderr
+        errors = [line for line in done.err.splitlines() if "error:" in line]
+        assert len(errors) == 1 and named in errors[0] and "(-io_patience)" in errors[0], done.err
         assert not list(folder.glob("*.nc"))
     again_if_busy(attempt, lambda: run(tmp_path / "healthy", 300, 300), 0.7)
 
@@ -127,13 +114,10 @@ PEAK_OF_RANK = "import os, resource, subprocess, sys; subprocess.run(sys.argv[2:
 
 def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
     """Of each rank of nunatak-io, which writes 37 MB to a disk of 20 MB/s; and what it has measured."""
-    program = pathlib.Path(os.environ["NUNATAK"]).with_name("nunatak-io")
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env",
-               f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}", f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/method {folder / 'disk'}", str(program), "-workload",
-               "pism:G5km", "-scale", "0.15", "-repeat", "1", "-methods", way, "-io_pool", pool, "-verify", "no", "-o", str(folder), "-report",
-               str(folder / "written.json"), *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
+    run_program("nunatak-io", "-workload", "pism:G5km", "-scale", "0.15", "-repeat", "1", "-methods", way, "-io_pool", pool, "-verify",
+                "no", "-o", folder, "-report", folder / "written.json", *options, ranks=ranks, status=0, inside=(
+                    sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
+                    f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/method {folder / 'disk'}"))
     peaks = {rank: int((folder / f"peak.{rank}").read_text()) for rank in range(ranks)}
     return peaks, json.loads((folder / "written.json").read_text())["methods"][0]
 

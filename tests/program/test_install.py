@@ -44,6 +44,7 @@ def test_installed_programs_run_without_the_build(prefix, tmp_path):
                           text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert subprocess.run([prefix / "bin/nunatak-verify", "halfar.nc"], cwd=tmp_path).returncode == 0
+    assert os.access(prefix / "share/nunatak/kit/regress.sh", os.X_OK)
 
 
 def runpath(path):

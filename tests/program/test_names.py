@@ -1,10 +1,7 @@
-"""Names of files: no option destroys what another one names, under whatever alias; two runs do not write one file; nothing is lost."""
+"""Names of files: no option destroys what another one names, under whatever alias."""
 import os
 import resource
-import subprocess
-import time
 
-import netCDF4
 import pytest
 from conftest import refused, run_program
 
@@ -125,21 +122,3 @@ def test_a_limit_of_the_size_of_files(tmp_path, command, name):
     run = run_program(*command, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     refused(run, name, "File too large", program=command[0])
     assert not (tmp_path / name).exists()
-
-
-def test_two_runs_of_one_name(nunatak, tmp_path):
-    """Their records were mixed in one s.nc.tmp, and the manifest agreed."""
-    steps = ("-init", "dome", "-grid_Mx", "61", "-grid_Mz", "5", "-stress", "sia", "-run_steps", "1000000", "-verbose", "false")
-    with subprocess.Popen([os.environ["NUNATAK"], *steps, "-timeseries_file", "s.nc", "-io_commit_every", "1000"], cwd=tmp_path) as other:
-        end = time.time() + 30
-        while not (tmp_path / "s.nc.tmp").exists() and time.time() < end:
-            time.sleep(0.05)
-        run = nunatak(*DOME, "-timeseries_file", "./s.nc", ranks=2)
-        assert other.poll() is None
-        other.kill()
-        os.waitid(os.P_PID, other.pid, os.WEXITED | os.WNOWAIT)  # until it has ended; it stays a zombie, which is no writer
-        refused(run, "s.nc': expected to be its only writer", f"process {other.pid}", "s.nc.lock")
-        nunatak(*DOME, "-timeseries_file", "s.nc", ranks=2, status=0)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["manifest.jsonl", "s.nc"]
-    with netCDF4.Dataset(tmp_path / "s.nc") as series:
-        assert len(series["time"]) == 1

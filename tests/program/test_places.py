@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 import pytest
+from conftest import command_of
 
 DOME = ("-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2", "-timeseries_file", "s.nc", "-o", "o.nc", "-report", "r.json",
         "-io_transport", "async:1")
@@ -28,10 +29,8 @@ def test_a_run_and_its_files(tmp_path, place):
             pytest.skip("the program lies where another user may not read it")
         for folder in tmp_path.parents[:2]:
             os.chmod(folder, 0o711)
-    start = [*enter, *shlex.split(os.environ["NUNATAK_MPIEXEC"])]
-    run = subprocess.run([*start, "3", program, *DOME], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr
-    again = subprocess.run([*start, "2", program, "-i", "o.nc", *DOME[4:-2]], cwd=tmp_path, capture_output=True, text=True, timeout=120)
-    assert again.returncode == 0, again.stderr
-    verify = subprocess.run([*enter, os.path.join(os.path.dirname(program), "nunatak-verify")], cwd=tmp_path, capture_output=True, text=True)
-    assert verify.returncode == 0 and not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob("*.lock")), verify.stderr
+    for command in (command_of("nunatak", *DOME, ranks=3), command_of("nunatak", "-i", "o.nc", *DOME[4:-2], ranks=2),
+                    command_of("nunatak-verify")):
+        run = subprocess.run([*enter, *command], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert run.returncode == 0, run.stderr
+    assert not list(tmp_path.glob("*.tmp")) and not list(tmp_path.glob("*.lock"))

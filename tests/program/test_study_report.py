@@ -84,6 +84,16 @@ def test_a_study_of_lengths_has_a_figure_of_its_snapshots(tmp_path, monkeypatch)
     assert (folder.path / "page" / "lengths.png").exists()
 
 
+def test_a_ladder_has_a_figure_and_the_same_result_on_each_rung(tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(plots.STYLE, "savefig.dpi", 40)
+    folder = Folder(tmp_path / "a")
+    for rung, volume in (("0 PISM", 1.86e7), ("1 bfs", 1.86e7 + 1), ("2 batch", 1.86e7 + 100)):
+        folder.add("strong", 2, 0, {**model_report(2, 96), "mass_budget": {"volume_end_km3": volume}}, {"rung": rung})
+    assert report.main(types.SimpleNamespace(folders=[folder.path], output=None)) == 1
+    assert (folder.path / "page" / "ladder.png").exists()
+    assert "expected 18600000 as on the first rung, found 18600100" in capsys.readouterr().err
+
+
 # -- what can be wrong
 
 def test_wrong_points_are_named_and_left_out(tmp_path, made):

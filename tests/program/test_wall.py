@@ -1,14 +1,13 @@
 """The limit on the wall and the signals of a batch system: the run ends in order, with status 85, and goes on bit for bit."""
 import json
 import os
-import shlex
 import signal
 import subprocess
 import time
 
 import netCDF4
 import pytest
-from conftest import assert_same_bits, ranks_of
+from conftest import assert_same_bits, ranks_of, start_nunatak, wait_for_steps
 
 MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.2")
 SERIES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "1", "-spatial_vars", "thk,mask")
@@ -20,36 +19,17 @@ def year(path):
         return data.model_time_seconds / 31556926.0
 
 
-def start(folder, *options, ranks=1):
-    command = [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks), os.environ["NUNATAK"], *options]
-    if ranks == 1:
-        command = [os.environ["NUNATAK"], *options]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def wait_for_steps(process, steps):
-    """Read lines until some steps are done; all that was read."""
-    lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if line.startswith("step"):
-            steps -= 1
-        if steps == 0:
-            break
-    assert steps == 0, "".join(lines)
-    return lines
-
-
 @pytest.mark.parametrize("ranks, later", [(1, 2), (2, 4), (4, 1)])
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGUSR1], ids=["SIGTERM", "SIGUSR1"])
 def test_signal(nunatak, tmp_path, ranks, later, how):
     """The last rank alone gets the signal: all end, and the rest of the run has the bits of an uninterrupted run."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir(), parts.mkdir()
-    process = start(parts, *MARINE, "-run_until", "100000", *SERIES, "-o", "state.nc", "-report", "r.json", ranks=ranks)
+    process = start_nunatak(parts, *MARINE, "-run_until", "100000", *SERIES, "-o", "state.nc", "-report", "r.json",
+                            ranks=None if ranks == 1 else ranks, stderr=subprocess.STDOUT)
     lines = wait_for_steps(process, 3)
     os.kill(process.pid if ranks == 1 else ranks_of(process)[ranks - 1], how)
-    text = "".join(lines) + process.communicate(timeout=60)[0]
+    text = lines + process.communicate(timeout=60)[0]
     assert process.returncode == ENDED_EARLY, text
     assert text.count("nunatak: ended early") == 1 and f"({how.name}): -i state.nc continues" in text, text
     assert json.loads((parts / "r.json").read_text())["ended_early"] == how.name
@@ -81,10 +61,10 @@ def test_limit_leaves_time_for_a_snapshot_without_a_result(nunatak, tmp_path):
 
 
 def test_signal_without_a_place_for_the_state(tmp_path):
-    process = start(tmp_path, *MARINE, "-run_until", "100000")
-    wait_for_steps(process, 1)
+    process = start_nunatak(tmp_path, *MARINE, "-run_until", "100000")
+    wait_for_steps(process)
     process.terminate()
-    assert "no file to continue from" in process.communicate(timeout=60)[0]
+    assert "no file to continue from" in process.communicate(timeout=60)[1]
     assert process.returncode == 2
 
 

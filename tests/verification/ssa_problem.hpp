@@ -1,6 +1,5 @@
 // What the programs test_ssa_*.cpp and test_marine.cpp share: one SSA problem on the ranks of
-// MPI_COMM_WORLD, filled by functions of the cell, solved, and looked at by maxima that are the
-// same on all ranks. Neighbour: table.hpp.
+// MPI_COMM_WORLD, filled by functions of the cell, solved, and looked at by maxima over the ranks.
 #pragma once
 
 #include "io/agree.hpp"
@@ -25,8 +24,7 @@ struct Row {
   double bound;
 };
 
-/// Grids of a table: all on one and two ranks; the first two on more, which are there to show that
-/// the answer is the same.
+/// Grids of a table: all on one and two ranks; on more, for the same answer, the first two.
 template <class Grid> std::vector<Grid> grids(std::vector<Grid> all) {
   if (mpi_size() > 2 && all.size() > 2) all.resize(2);
   return all;

@@ -7,8 +7,7 @@
 //   table.check(rank, 1.8);                 prints (rank 0), then CHECKs every error <= bound and
 //   every order >= 1.8
 //
-// The errors must be the same on all ranks (reduce them first): every rank checks, so that all
-// ranks fail together.
+// The errors must be the same on all ranks (reduce them first): so that all fail together.
 #pragma once
 
 #include <optional>
@@ -24,14 +23,12 @@ public:
   Table(std::string title, std::string quantity)
       : m_title(std::move(title)), m_quantity(std::move(quantity)) {}
 
-  /// A row: number of points (or cells) along the refined direction, spacing in km, error and bound
-  /// in the unit of `quantity`.
+  /// A row: points (or cells) along the refined direction, spacing (km), error and bound.
   void add(int points, double spacing_km, double error, double bound) {
     m_rows.push_back({points, spacing_km, error, bound});
   }
 
-  /// Order p between row n - 1 and row n, as in error ~ spacing^p. NaN where there is none: first
-  /// row, an error of 0, equal spacings.
+  /// Order p between row n - 1 and row n, as in error ~ spacing^p. NaN: none (first row).
   double order(std::size_t n) const;
 
   /// Print on rank 0 (Markdown; the script knows the lines by their ### and |) and CHECK every

@@ -1,5 +1,4 @@
 // Temperature of columns: Robin's solution with its order in levels, and where every joule goes.
-// Units: tests/kernels/ test_columns.cpp.
 //
 // The heat of a column is that of the control volumes of its levels, sum of rho c T_k V_k; the half
 // interval below the surface belongs to the surface, whose temperature is given. In one step,
@@ -26,8 +25,7 @@ namespace {
 
 constexpr double rho_c = rho_ice * ice_c;
 
-/// Largest error (K) of a steady column of thickness H under accumulation of 0.1 m/a on Mz levels
-/// up to 4000 m.
+/// Largest error (K) of a steady column of thickness H under accumulation of 0.1 m/a on Mz levels.
 double robin_error(LevelSpacing spacing, double H, int Mz) {
   const double a = 0.1 / seconds_per_year, G = 0.042, T_s = 223.15;
   const Levels levels = make_levels(4000.0, Mz, spacing);
@@ -119,8 +117,7 @@ TEST_CASE("heat: what a column gains came in, or by advection, or has melted ice
         const int n = c.n(j, i);
         const bool floats = c.mask(j, i) == floating_ice;
         const double H = c.H(j, i), top = c.T_s(j, i);
-        // the explicit half of the step, then the implicit one by itself: T*, not yet set back to
-        // the melting point
+        // the explicit half of the step, then the implicit one by itself: T*, before melting
         std::vector<double> explicit_terms, T_star;
         for (int k = 0; k < n; ++k) {
           const double u = c.u(j, i, k), v = c.v(j, i, k);

@@ -2,8 +2,7 @@
 // (kernels/cases/exact_marine.hpp). First its velocity on the exact geometry, then its thickness,
 // which the transport of the hybrid model must keep: carried for 1000 years by that velocity, and
 // for 100 years with the stress balance solved in every step. No shearing: q_SIA = 0. Neighbours:
-// test_ssa_shelf.cpp (a floating front), tests/kernels/test_transport.cpp (the exact velocity, bit
-// for bit).
+// test_ssa_shelf.cpp, tests/kernels/test_transport.cpp.
 #include "kernels/cases/exact_marine.hpp"
 #include "kernels/ice/time_step.hpp"
 #include "kernels/step/mass_transport.hpp"
@@ -18,8 +17,7 @@ namespace {
 
 const exact::MarineSheet N;
 
-/// The sheet in M cells from front to front, with one cell of ocean at either end; 4 cells across,
-/// periodic.
+/// The sheet in M cells from front to front, and a cell of ocean at either end; 4 across, periodic.
 struct Sheet {
   explicit Sheet(int M)
       : dx(2.0 * N.front() / M),
@@ -48,8 +46,7 @@ struct Sheet {
     p.in.H = states[0].thk; // the step exchanges arrays
     p.solve(options);
   }
-  /// `years` of transport in steps of at most dt_max years; the velocity is computed anew in each
-  /// step if `coupled`.
+  /// `years` of transport in steps of at most dt_max years; if `coupled` each with a new velocity.
   void run(double years, double dt_max, bool coupled) {
     double t = 0.0;
     while (t < years * year) {
@@ -143,8 +140,7 @@ TEST_CASE("test N: thickness and velocity together") {
 
 TEST_CASE("a marine ice sheet with a shelf: the velocity across a grounding line") {
   // The grounding line is where it falls between the points. There drag and driving stress, which
-  // balance each other, jump from 5.5e4 Pa to 0 and to 7e2 Pa: the scheme must let both end at the
-  // same place.
+  // balance each other, jump from 5.5e4 Pa to 0 and to 7e2 Pa: both must end at one place.
   const exact::MarineSheetAndShelf exact;
   const double front = exact.grounding_line() + 100e3;
   Table table("SSA, marine ice sheet with a shelf (Bueler 2014), n = 3", "max error of u, m/a"),

@@ -11,8 +11,7 @@ using namespace nunatak;
 
 namespace {
 
-/// Cells drawn by lot: `speed` is the largest sliding velocity (m s-1), `ice` the share of cells
-/// with ice.
+/// Cells drawn by lot: `speed` is the largest sliding velocity (m s-1), `ice` the share with ice.
 struct Lottery {
   unsigned seed;
   double speed, ice, lowest_bed = -900.0;
@@ -33,8 +32,7 @@ struct Lottery {
   }
 };
 
-/// What the volume misses after the steps so far, relative to the largest volume or term of the
-/// budget.
+/// What the volume misses after the steps so far, relative to the largest term.
 double closure(MovingIce& ice, double start) {
   const MassBudget& b = ice.budget;
   double scale = std::max(start, ice.volume());
@@ -52,8 +50,7 @@ TEST_CASE("the budget closes on any coast, with the same bits on any decompositi
     const auto run = [&](int px, int py) {
       MovingIce ice(Decomposition::make(23, 19, px, py), 500.0, 400.0, lottery);
       const double before = ice.volume();
-      // ice that stands at the edge of the domain with a velocity into it enters forever: few
-      // steps
+      // ice that stands at the edge of the domain with a velocity into it enters: few steps
       for (int n = 0; n < 30; ++n) ice.step(2e5);
       CAPTURE(seed, px, py);
       CHECK(closure(ice, before) <= 1e-13);
@@ -73,8 +70,7 @@ TEST_CASE("the budget closes on any coast, with the same bits on any decompositi
 }
 
 TEST_CASE("no thickness is ever negative, whatever the velocity and however long the step") {
-  // Courant numbers from 0.1 to 1e9. Without sources no ice may be clipped but what rounding leaves
-  // in an emptied cell.
+  // Courant numbers from 0.1 to 1e9. Without sources only rounding may be clipped.
   for (const double courant : {0.1, 1.0, 10.0, 1e3, 1e6, 1e9}) {
     for (unsigned seed = 1; seed <= 10; ++seed) {
       for (const bool sources : {false, true}) {

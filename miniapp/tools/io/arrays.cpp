@@ -157,11 +157,7 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
       io::with_type(variable.type, [&](auto type) {
         const auto* const first = reinterpret_cast<const decltype(type)*>(array.data.data());
         const auto* const data = array.data.empty() ? nullptr : first + array.first;
-        if (variable.records) {
-          file.put(variable.name, record, of_file[b], data);
-        } else {
-          file.put(variable.name, of_file[b], data);
-        }
+        file.put(variable.name, variable.records ? record : io::no_record, of_file[b], data);
       });
     }
   };

@@ -36,8 +36,7 @@ public:
   std::vector<io::Block> blocks(std::size_t v, const std::string& order) const;
   std::vector<double> coordinates(const WorkloadVariable& variable) const;
 
-  /// Compares values read for block b of variable v (file order, NaN for fill). Describes the first
-  /// wrong one; "" if there is none.
+  /// The first wrong value of those read for block b of v (file order, NaN for fill); "": none.
   std::string difference(std::size_t v, std::size_t b, std::size_t record, const std::string& order,
                          const std::vector<double>& found) const;
 

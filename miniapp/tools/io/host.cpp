@@ -25,10 +25,6 @@ namespace {
 
 constexpr std::uint64_t call_bytes = 2 << 20;
 
-[[noreturn]] void fail(const std::string& path, const std::string& call) {
-  throw Error("file '" + path + "': expected " + call + " to work, found: " + std::strerror(errno));
-}
-
 /// Available memory of this node in bytes, as Linux estimates it; the maximum value if unknown.
 std::uint64_t available_memory() {
   std::ifstream in("/proc/meminfo");
@@ -161,21 +157,17 @@ RawWrite::RawWrite(MPI_Comm comm, std::string path, std::uint64_t bytes)
 }
 
 void RawWrite::write_part(const std::string& path) const {
-  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (fd < 0) fail(path, "open");
+  const io::Descriptor fd(path, O_WRONLY, "expected to open it");
   const auto rank = static_cast<std::uint64_t>(m_rank),
              size = static_cast<std::uint64_t>(io::size_of(m_comm));
   const std::uint64_t part = m_bytes / size, end = rank + 1 == size ? m_bytes : part * (rank + 1);
   for (std::uint64_t at = part * rank; at < end;) {
     const ssize_t done =
         pwrite(fd, m_buffer.data(), std::min(call_bytes, end - at), static_cast<off_t>(at));
-    if (done <= 0) {
-      close(fd);
-      fail(path, "pwrite");
-    }
+    if (done <= 0)
+      throw Error("file '" + path + "': expected to write it; found: " + std::strerror(errno));
     at += static_cast<std::uint64_t>(done);
   }
-  if (close(fd) != 0) fail(path, "close");
 }
 
 double RawWrite::run() {
@@ -183,9 +175,7 @@ double RawWrite::run() {
   MPI_Barrier(m_comm);
   const double start = MPI_Wtime();
   io::on_rank_0(m_comm, [&] {
-    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0) fail(path, "open");
-    close(fd);
+    io::create_anew(path);
     io::reserve_space(path, 0, m_bytes);
   });
   io::agree(m_comm, [&] { write_part(path); });
@@ -193,7 +183,7 @@ double RawWrite::run() {
     if (m_topology.is_first(m_rank)) io::fsync_path(path);
   });
   io::on_rank_0(m_comm, [&] {
-    std::filesystem::rename(path, m_path);
+    io::rename_file(path, m_path);
     io::fsync_folder_of(m_path);
   });
   double seconds = MPI_Wtime() - start;

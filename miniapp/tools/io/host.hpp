@@ -14,8 +14,7 @@
 namespace nunatak::tools {
 
 /// Cores, ranks, nodes, ranks of the fullest node, least memory of a node (bytes), oversubscribed
-/// (more ranks than cores on a node), load average, MPI, MPI-IO, library versions. Collective; the
-/// same on all ranks.
+/// (more ranks than cores), load average, MPI, MPI-IO, libraries. Collective; equal on all ranks.
 Record host_facts(MPI_Comm comm);
 
 /// "type" ("ext", "xfs", "tmpfs", ..., or its number) and "free_bytes" of a folder. Collective.

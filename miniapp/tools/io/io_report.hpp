@@ -1,5 +1,4 @@
-// The report of nunatak-io: spread over repetitions, fraction of raw bandwidth, phases and counts,
-// in bytes and seconds.
+// The report of nunatak-io: spread, fraction of raw bandwidth, phases, counts.
 #pragma once
 
 #include "miniapp/tools/io/repetition.hpp"

@@ -102,13 +102,10 @@ Reading read_file(MPI_Comm comm, const std::string& path, const std::string& ord
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
   const io::Reader in(path, comm, how);
-  const auto read = [&](std::size_t v, std::size_t b, std::size_t record, io::Block block) {
-    if (variables[v].records) {
-      const bool is_empty = std::count(block.count.begin(), block.count.end(), 0) > 0;
-      block.start.insert(block.start.begin(), record);
-      block.count.insert(block.count.begin(), is_empty ? 0 : 1);
-    }
-    const std::vector<double> values = in.read_block(variables[v].name, block.start, block.count);
+  const auto read = [&](std::size_t v, std::size_t b, std::size_t record, const io::Block& block) {
+    io::Box box{block.start, block.count};
+    if (variables[v].records) box = box.in_record(record);
+    const std::vector<double> values = in.read_block(variables[v].name, box.start, box.count);
     done.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variables[v].type));
     if (!verify) return;
     const double pause = MPI_Wtime();

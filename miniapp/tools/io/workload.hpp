@@ -82,10 +82,9 @@ io::Schema schema_of(const Workload& workload, const std::string& order);
 std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable,
                                     const std::string& order);
 
-/// The boxes of variable v that a rank writes: as many on every rank, some empty. A variable
-/// without a decomposed dimension belongs to the ranks at index 0 of that axis. With is_land, a
-/// rank on land writes nothing; the nearest rank before it (cyclically) with ocean writes its fill
-/// values.
+/// The boxes of variable v that a rank writes: as many on every rank, some empty. Without a
+/// decomposed dimension it belongs to the ranks at index 0 of that axis. With is_land, a rank on
+/// land writes nothing; the nearest rank before it (cyclically) with ocean writes its fill values.
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
                           std::size_t rank, std::size_t ranks);
 

@@ -1,6 +1,6 @@
 // The systems whose output nunatak-io writes: grids, variables, ownership. See workload.hpp.
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/units.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
 #include <algorithm>
@@ -70,8 +70,7 @@ void add(Workload& w, io::Type type, const std::vector<std::string>& dimensions,
 
 } // namespace
 
-/// The state of an ice sheet model: boxes in y and x, whole columns; (y,x,z) in memory with one
-/// ring of ghosts, columns contiguous.
+/// The state of an ice sheet model: boxes in y and x, columns contiguous, a ring of ghosts.
 ///
 /// Grids of PISM 0.5: Dickens and Morey (2013), Increasing the scalability of PISM for high
 /// resolution ice sheet models (points along x, y, z): Greenland at 5 and 1 km, Antarctica at 10
@@ -136,8 +135,7 @@ Workload cam_workload(const std::string& detail, double scale, bool scale_levels
 ///       |#################################|
 ///   0.0 +---------------------------------+
 ///
-/// The rank before such a rank writes the fill values, as MOM's I/O root does for domains that its
-/// mask table omits.
+/// The rank before such a rank writes the fill values, as MOM's I/O root does.
 Workload mom_workload(const std::string& detail, double scale, bool scale_levels) {
   const Grid g =
       grid_of("mom", detail, {{"0.25", 1440, 1080, 50, 0.25}, {"0.1", 3600, 2700, 75, 0.1}}, scale,
@@ -163,15 +161,13 @@ Workload mom_workload(const std::string& detail, double scale, bool scale_levels
 }
 
 /// A history file of the Global Cloud Resolving Model: cells, corners and edges of a geodesic grid,
-/// of which each rank has a range in Morton order, which keeps neighbours close. An icosahedron
-/// whose triangles are halved R times has 10 4^R + 2 points (cells), 20 4^R triangles (corners) and
-/// 30 4^R lines (edges).
+/// each rank has a range in Morton order. An icosahedron whose triangles are halved R times has 10
+/// 4^R + 2 points (cells), 20 4^R triangles (corners) and 30 4^R lines (edges).
 ///
 /// Schuchardt et al. (2009), Palmer et al. (2011), Efficient data IO for a parallel Global Cloud
 /// Resolving Model (R = 11: 4 km, R = 12: 2 km): temperature, pressure and others at cells,
 /// vorticity at corners, wind at edges; neighbours, corners and edges of each cell, corners of each
-/// edge. Our choice: 25 layers, 26 interfaces, floats, 32-bit indices. -scale halves or doubles: R
-/// + log2(scale).
+/// edge. Our choice: 25 layers, 26 interfaces, floats, 32-bit indices. -scale: R + log2(scale).
 Workload gcrm_workload(const std::string& detail, double scale, bool scale_levels) {
   const auto asked =
       static_cast<int>(whole_number(detail, 0, 12, "option -workload 'gcrm:" + detail + "'"));

@@ -1,4 +1,4 @@
-#include "miniapp/model/variables.hpp"
+#include "miniapp/base/variables.hpp"
 
 #include "miniapp/base/error.hpp"
 

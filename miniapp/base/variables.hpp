@@ -10,8 +10,7 @@ namespace nunatak {
 /// integers: (y, x), a mask or label; columns: doubles (y, x, z).
 enum class Kind { map, ice_map, integers, columns };
 
-/// restart: in every restart file; ocean: in those of runs with an ocean; diagnostic: computed by a
-/// run (except tauc and hardav if given).
+/// restart: in every restart file; ocean: in those with an ocean; diagnostic: computed by a run.
 enum class Role { restart, ocean, diagnostic };
 
 /// Mask values and their meanings (CF flag_values, flag_meanings).

@@ -1,0 +1,244 @@
+#include "io/plan.hpp"
+
+#include "io/async/client.hpp"
+#include "io/async/serve.hpp"
+#include "io/error.hpp"
+#include "io/formats/runs.hpp"
+#include "io/layouts/auto.hpp"
+#include "io/layouts/exchange.hpp"
+#include "io/layouts/partition.hpp"
+#include "io/registry.hpp"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace nunatak::io {
+
+namespace {
+
+class Planner {
+public:
+  Planner(const Schema& schema, const ClassicLayout& layout, const Options& options,
+          const Topology& topology, const Cut& cut, PlanWatch& watch)
+      : m_schema(schema), m_layout(layout), m_options(options), m_cut(cut), m_watch(watch),
+        m_row(layout_row(options)), m_collects(has_features(options, mpi_io)),
+        m_has_servers(options.transport != "sync"), m_copies(options.copy_bytes(), 1) {
+    const auto ranks = static_cast<std::size_t>(cut.ranks());
+    if (m_has_servers) {
+      m_movers.resize(static_cast<std::size_t>(parse_transport(options.transport).once));
+      std::iota(m_movers.begin(), m_movers.end(), cut.ranks());
+      m_batch.resize(m_movers.size());
+    } else if (options.format == "serial") {
+      m_movers = {0};
+    } else if (m_collects) {
+      m_movers = aggregators(topology, std::max(1, options.aggregators));
+    } else if (m_row.boxes != nullptr) {
+      const Layout chosen = parse_layout(options);
+      m_movers = aggregators(topology, chosen.every_rank ? cut.ranks() : chosen.per_node);
+    }
+    if (m_row.chooses)
+      m_dealt.emplace(schema, begins_of(layout), m_movers.size(), stripe_of(options.stripe));
+    m_copies = Waiting(options.copy_bytes(), m_collects ? ranks : m_movers.size());
+    m_runs.resize(ranks + (m_has_servers ? m_movers.size() : 0));
+  }
+
+  void put(std::size_t v) {
+    if (m_movers.empty() || (m_dealt && !moves(v))) {
+      return for_each_part(v, whole_box(m_schema, v),
+                           [&](int rank, const Box& part) { write(v, rank, part); });
+    }
+    const std::size_t bytes = m_schema.bytes(m_schema.variables[v]);
+    std::vector<std::size_t> of_servers;
+    if (m_has_servers) of_servers = server_bytes(boxes_of(v), type_of(v));
+    if (m_has_servers ? ends_before(m_batch, of_servers, m_options.batch_bytes())
+                      : !m_copies.has_room(bytes))
+      move(1);
+    m_puts.push_back(v);
+    const std::size_t n_parts = m_has_servers ? 1 : m_copies.parts(bytes);
+    if (n_parts > 1) return move(n_parts);
+    m_copies.add(bytes);
+    for (std::size_t s = 0; s < of_servers.size(); ++s) m_batch[s] += of_servers[s];
+  }
+
+  void end() {
+    move(1);
+    write_pending();
+    if (has_features(m_options, by_runs)) // the number of records
+      m_watch.write(m_has_servers ? m_movers[0] : 0, 4, m_layout.count_bytes);
+    m_watch.next();
+  }
+
+private:
+  Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
+
+  /// What each of m_movers writes of a variable.
+  Boxes boxes_of(std::size_t v) const {
+    if (m_has_servers) return server_boxes(m_options, m_schema, v, m_movers.size());
+    if (m_options.format == "serial") return {{whole_box(m_schema, v)}};
+    if (m_dealt) return m_dealt->boxes(m_schema, v);
+    if (!m_collects) return m_row.boxes(m_schema, v, m_movers.size(), stripe_of(m_options.stripe));
+    std::uint64_t begin = ~std::uint64_t{0}, end = 0; // of all that is collected
+    for (const std::size_t u : m_puts) {
+      begin = std::min(begin, m_layout.variables[u].begin);
+      end = std::max(end, m_layout.variables[u].begin + m_layout.variables[u].size);
+    }
+    Deal pieces;
+    pieces.aggregators = m_movers.size();
+    pieces.piece = (end - begin + m_movers.size() - 1) / m_movers.size();
+    pieces.head = pieces.aggregators * pieces.piece;
+    return run_boxes(m_schema, v, pieces, m_layout.variables[v].begin - begin);
+  }
+
+  /// f(rank, part) for what each rank has of a box.
+  template <class F> void for_each_part(std::size_t v, const Box& box, const F& f) const {
+    std::vector<std::size_t> at; // the distributed dimensions
+    const Variable& variable = m_schema.variables[v];
+    const std::size_t lead = m_schema.has_records(variable) ? 1 : 0;
+    for (std::size_t d = lead; d < variable.dimensions.size(); ++d) {
+      if (m_schema.dimensions[m_schema.dimension(variable.dimensions[d])].distributed)
+        at.push_back(d - lead);
+    }
+    if (at.size() < 2) return f(0, box);
+    Box part = box;
+    /// Along dimension d, with the part of the box that begins at or after edges[k].
+    const auto narrow = [&](const std::vector<std::size_t>& edges, std::size_t d, std::size_t k) {
+      const std::size_t end = box.start[d] + box.count[d];
+      if (k + 1 == edges.size() || edges[k] >= end) return false;
+      part.start[d] = std::max(box.start[d], edges[k]);
+      part.count[d] = std::min(end, edges[k + 1]) - part.start[d];
+      return true;
+    };
+    const auto first = [&](const std::vector<std::size_t>& edges, std::size_t d) {
+      const auto after = std::upper_bound(edges.begin(), edges.end(), box.start[d]);
+      return static_cast<std::size_t>(after - edges.begin()) - 1;
+    };
+    for (std::size_t r = first(m_cut.rows, at[0]); narrow(m_cut.rows, at[0], r); ++r) {
+      for (std::size_t c = first(m_cut.columns, at[1]); narrow(m_cut.columns, at[1], c); ++c)
+        f(static_cast<int>(r * (m_cut.columns.size() - 1) + c), part);
+    }
+  }
+
+  /// The choice of `auto`, made once for each shape and type.
+  bool moves(std::size_t v) {
+    const Box whole = whole_box(m_schema, v);
+    const auto [found, is_new] = m_moves.try_emplace({whole.count, type_of(v)}, false);
+    if (!is_new) return found->second;
+    const Boxes boxes = boxes_of(v);
+    MoveCounts sum;
+    for_each_part(v, whole, [&](int rank, const Box& part) {
+      const auto own = std::lower_bound(m_movers.begin(), m_movers.end(), rank);
+      const bool writes = own != m_movers.end() && *own == rank;
+      const auto a = static_cast<std::size_t>(own - m_movers.begin());
+      const MoveCounts one = move_counts(m_schema, v, part, writes ? boxes[a] : std::vector<Box>());
+      sum = {sum.calls + one.calls, sum.bytes + one.bytes, sum.sent + one.sent};
+    });
+    return found->second = pays_to_move(sum, m_dealt->deal);
+  }
+
+  /// What waits goes to the ranks or servers that write it, in `n_parts` steps.
+  void move(std::size_t n_parts) {
+    std::vector<Boxes> boxes;
+    for (const std::size_t v : m_puts) boxes.push_back(boxes_of(v));
+    for (std::size_t p = 0; p < n_parts && !m_puts.empty(); ++p) {
+      m_watch.next();
+      std::vector<std::vector<std::pair<std::size_t, Box>>> targets(m_movers.size());
+      for (std::size_t a = 0; a < m_movers.size(); ++a) {
+        std::map<int, std::int64_t> bytes; // by sender
+        for (std::size_t k = 0; k < m_puts.size(); ++k) {
+          for (const Box& box : part_of(boxes[k][a], p, n_parts)) {
+            targets[a].emplace_back(m_puts[k], box);
+            send(m_puts[k], box, m_movers[a], bytes);
+          }
+        }
+        for (const auto& [rank, n] : bytes) m_watch.message(rank, m_movers[a], n);
+      }
+      for (std::size_t a = 0; a < m_movers.size(); ++a) {
+        for (const auto& [v, box] : targets[a]) write(v, m_movers[a], box);
+      }
+      if (!m_has_servers) write_pending();
+    }
+    m_puts.clear();
+    m_copies.clear();
+    std::fill(m_batch.begin(), m_batch.end(), 0);
+  }
+
+  /// A box to one of m_movers: to a server in messages of their own, else added to `bytes`.
+  void send(std::size_t v, const Box& box, int to, std::map<int, std::int64_t>& bytes) {
+    for_each_part(v, box, [&](int rank, const Box& part) {
+      if (rank == to) return;
+      if (!m_has_servers) {
+        bytes[rank] += static_cast<std::int64_t>(message_bytes(part, type_of(v)));
+        return;
+      }
+      for (const Box& one : message_boxes(part, type_of(v), m_options.pool)) {
+        const std::size_t head = message_head(0, v, 0, 0, one).size();
+        m_watch.message(rank, to,
+                        static_cast<std::int64_t>(head + one.elements() * bytes_of(type_of(v))));
+      }
+    });
+  }
+
+  void write(std::size_t v, int rank, const Box& box) {
+    if (m_options.format == "null") return;
+    Hyperslab slab;
+    slab.start = box.start;
+    slab.count = box.count;
+    slab.type = type_of(v);
+    if (m_schema.has_records(m_schema.variables[v])) slab.insert_record(0);
+    slab.stride.assign(slab.count.size(), 0);
+    const auto values = [&](const Hyperslab& part, std::size_t at) {
+      const std::size_t bytes = part.elements() * bytes_of(type_of(v));
+      return m_values.of_size(std::max(bytes, PendingRuns::most)) + at;
+    };
+    m_runs[static_cast<std::size_t>(rank)].put(m_schema, m_layout, v, slab, values,
+                                               [&] { write_runs(rank); });
+  }
+
+  void write_runs(int rank) {
+    const int number = rank < m_cut.ranks() ? rank : rank - m_cut.ranks(); // of those that write
+    m_runs[static_cast<std::size_t>(rank)].flush(number, [&](const auto& runs, std::size_t) {
+      for (const Run& run : runs) m_watch.write(rank, run.begin, run.size);
+    });
+  }
+  void write_pending() {
+    for (std::size_t r = 0; r < m_runs.size(); ++r) write_runs(static_cast<int>(r));
+  }
+
+  const Schema& m_schema;
+  const ClassicLayout& m_layout;
+  const Options& m_options;
+  const Cut& m_cut;
+  PlanWatch& m_watch;
+  const LayoutRow& m_row;
+  bool m_collects, m_has_servers;   ///< MPI-IO moves values; servers write
+  std::vector<int> m_movers;        ///< ranks or servers that write what others put, ascending
+  std::optional<DealtFile> m_dealt; ///< auto
+  std::map<std::pair<std::vector<std::size_t>, Type>, bool> m_moves;
+  std::vector<std::size_t> m_puts;  ///< variables that wait
+  Waiting m_copies;                 ///< their bytes
+  std::vector<std::size_t> m_batch; ///< their bytes on each server
+  std::vector<PendingRuns> m_runs;  ///< by rank
+  Buffer m_values;                  ///< never touched: it gives places
+};
+
+} // namespace
+
+void plan_record(const Schema& schema, const ClassicLayout& layout, Options options,
+                 const Topology& topology, const Cut& cut, PlanWatch& watch) {
+  options.layout = layout_of(options, topology);
+  check(options);
+  if (has_features(options, storage) || layout_row(options).subfiles ||
+      (has_features(options, mpi_io) && options.layout != "native") ||
+      (options.transport != "sync" && !has_features(options, by_runs)))
+    throw Error("output: expected direct into one file, with servers or without, serial, or "
+                "pnetcdf or hybrid in the layout native, whose plans are known, found " +
+                options.format + ", layout " + options.layout + ", transport " + options.transport);
+  Planner planner(schema, layout, options, topology, cut, watch);
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) planner.put(v);
+  planner.end();
+}
+
+} // namespace nunatak::io
