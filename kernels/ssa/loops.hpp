@@ -238,11 +238,15 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
         write_row(q1(), around, drag(n, 0), drag(n, 1), drag(n, 2), into, &A(j, i, 0));
       });
   const auto u_before = p.u_before, v_before = p.v_before;
-  for_each_cell_and_ghost(
-      "ssa: before", p.patch, KOKKOS_LAMBDA(int j, int i) {
-        u_before(j, i) = u(j, i);
-        v_before(j, i) = v(j, i);
-      });
+  const auto keep = KOKKOS_LAMBDA(int j, int i) {
+    u_before(j, i) = u(j, i);
+    v_before(j, i) = v(j, i);
+  };
+  if (p.chosen.alone) // their ghosts are exchanged with those of the next velocity
+    for_each_unknown(
+        "ssa: before", p, KOKKOS_LAMBDA(int, int j, int i) { keep(j, i); });
+  else
+    for_each_cell_and_ghost("ssa: before", p.patch, keep);
 }
 
 } // namespace nunatak::ssa

@@ -212,7 +212,9 @@ private:
   }
   void update_ghosts() {
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
-      return {m_u[n], m_v[n]};
+      const SsaPatch& p = patch(static_cast<int>(n));
+      if (!p.chosen.alone) return {m_u[n], m_v[n]};
+      return {m_u[n], m_v[n], p.u_before, p.v_before};
     });
   }
 
