@@ -3,7 +3,7 @@ the budgets those aimed at: a change that removes lines lowers its limit, and a 
 import pathlib
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM, TESTS = 37000, 21000  # budgets: 31 000, 19 000
+PROGRAM, TESTS = 38850, 21000  # budgets: 31 000, 19 000; PISM as baseline, kit, model of output and local solves added 1 850
 
 
 def lines(folders, endings):
