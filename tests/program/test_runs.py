@@ -45,7 +45,7 @@ def test_ten_hybrid_steps_are_the_same_bits_on_any_number_of_ranks(nunatak, tmp_
 def test_who_solves_the_ssa(nunatak, tmp_path):
     """Ours by default; PETSc's where one of its options is given; an unused option is an error."""
     run = (*MARINE, "-run_years", "0", "-ssa_view", "-o", "o.nc")
-    assert "conjugate gradients until 0.05, with multigrid" in nunatak(*run, status=0).out
+    assert "conjugate gradients until 0.1, with multigrid" in nunatak(*run, status=0).out
     for words in (["-ssa_solver", "petsc"], ["-ssa_ksp_rtol", "0.05"]):
         assert "cg until 0.05; multigrid" in nunatak(*run, *words, status=0).out
     for words, told in ((["-ssa_solver", "own", "-ssa_pc_type", "gamg"], "-ssa_pc_type"),

@@ -193,9 +193,9 @@ void SsaSnes::create() {
   NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
   NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
-  NUNATAK_PETSC(KSPSetTolerances(ksp,
-                                 linear ? 0.1 * m_options.tolerance : m_options.linear_tolerance,
-                                 0.0, PETSC_DEFAULT, 1000));
+  const double tolerance = // without local solves, half of the own solver's
+      linear ? 0.1 * m_options.tolerance : 0.5 * m_options.linear_tolerance;
+  NUNATAK_PETSC(KSPSetTolerances(ksp, tolerance, 0.0, PETSC_DEFAULT, 1000));
   NUNATAK_PETSC(KSPGetPC(ksp, &pc));
   choose_preconditioner(pc);
   NUNATAK_PETSC(SNESSetTolerances(m_snes, 0.0, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
