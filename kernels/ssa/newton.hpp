@@ -170,6 +170,10 @@ private:
       ssa::choose(patch(local), f.back().data(), limit);
     }
     Kokkos::fence("ssa: number of chosen cells");
+    for (int local = 0; local < m_ranks.local_size(); ++local) {
+      ssa::Chosen& chosen = m_assembly.patch(local).chosen;
+      chosen.lengths = chosen.found();
+    }
     visit_chosen(true);
     for (int k = 0; k < local_steps; ++k) {
       m_linear->smooth_chosen(m_u, m_v, f, y, k == 0);
@@ -198,11 +202,8 @@ private:
     return smaller ? after2 : residual2;
   }
   void visit_chosen(bool alone) {
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
-      ssa::Chosen& chosen = m_assembly.patch(local).chosen;
-      chosen.lengths = chosen.found();
-      chosen.alone = alone;
-    }
+    for (int local = 0; local < m_ranks.local_size(); ++local)
+      m_assembly.patch(local).chosen.alone = alone;
   }
 
   // (u, v) = x - t y, with ghosts.
