@@ -48,7 +48,7 @@ template <class T> std::vector<std::string> names_of(const std::vector<T>& list)
 } // namespace
 
 Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
-    : m_path(std::move(path)), m_comm(comm), m_zero_may_be_missing(options.zero_may_be_missing) {
+    : m_path(std::move(path)), m_comm(comm), m_missing(options.missing) {
   const Watchdog::Scope scope(m_path, "open");
   const double begin = MPI_Wtime();
   m_by = chosen(options.by, comm, options);
@@ -196,8 +196,12 @@ std::vector<T> Reader::allocate(const std::string& variable, const Box& box) con
 Packing Reader::packing(const std::string& variable) const {
   Packing packing(contents().variables[id(variable)], m_path);
   std::vector<double>& fills = packing.fills;
-  if (!m_zero_may_be_missing)
+  if (m_missing == Missing::not_zero)
     fills.erase(std::remove(fills.begin(), fills.end(), 0.0), fills.end());
+  if (m_missing == Missing::none) {
+    fills.clear();
+    packing.missing.clear();
+  }
   return packing;
 }
 

@@ -112,7 +112,7 @@ private:
 
   std::string m_path;
   MPI_Comm m_comm;
-  bool m_zero_may_be_missing;
+  Missing m_missing;
   ReadBy m_by = ReadBy::automatic;
   double m_open_seconds = 0.0;
   std::unique_ptr<ReadSource> m_source;

@@ -27,12 +27,15 @@ enum class ReadBy {
   direct,   ///< one rank of each node reads long runs, without MPI-IO
 };
 
+/// Which values that the file marks as missing are NaN: those of its fills, all but 0, or none.
+enum class Missing { fills, not_zero, none };
+
 struct ReadOptions {
   ReadBy by = ReadBy::automatic;
   std::size_t call_bytes = 512 << 20; ///< each, parallel: at most this much per call (and rank)
   std::size_t slab_bytes = 16 << 20;  ///< serial, direct: a rank reads this at a time; max. 1 GiB
   int ranks_per_node = 0;             ///< virtual nodes (topology.hpp); 0: the machine's
-  bool zero_may_be_missing = true;    ///< false: 0 is a number even if it is the fill value
+  Missing missing = Missing::fills;
   /// MPI-IO hints (parallel), including data sieving (romio_ds_read).
   std::map<std::string, std::string> hints;
 };

@@ -134,9 +134,7 @@ void for_each_case(const ToolOptions& options, const std::string& seeds, const F
   }
   for (const std::string& name : names) {
     if (std::find(all.begin(), all.end(), name) != all.end()) continue;
-    std::string list;
-    for (const std::string& known : all) list += (list.empty() ? "" : ", ") + known;
-    throw Error("option -cases: expected names of " + list + ", found '" + name + "'");
+    throw Error("option -cases: expected names of " + io::joined(all) + ", found '" + name + "'");
   }
 }
 
@@ -223,15 +221,18 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
   const std::string usual = judged == Judged::distance ? "distance" : "label",
                     variable = kit.variable.empty() ? usual : kit.variable;
   std::vector<Record> records;
-  std::string differing, texts, junit;
-  int different = 0, missing = 0;
+  std::string texts, junit;
+  std::vector<std::string> differing;
+  int missing = 0;
   for_each_case(options, seeds, [&](const Case& c) {
     records.push_back(judge(kit, variable, c, judged));
     junit += junit_of(tool, records.back());
     const std::string result = records.back()["result"], text = records.back()["text"];
     if (result == "equal") return;
-    (result == "differs" ? different : missing) += 1;
-    if (result == "differs") differing += (differing.empty() ? "" : ", ") + c.name;
+    if (result == "differs")
+      differing.push_back(c.name);
+    else
+      missing += 1;
     texts += "\n" + c.name + ", which catches " + c.catches + "\n" + text;
   });
   print_table(std::cout, records,
@@ -241,7 +242,7 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
                {"result", "result"},
                {"different", "wrong cells"},
                {"largest", "largest difference"}});
-  const int all = static_cast<int>(records.size());
+  const int all = static_cast<int>(records.size()), different = static_cast<int>(differing.size());
   std::cout << texts << "\n"
             << all << " cases: " << all - different - missing << " equal, " << different
             << " differ, " << missing << " without an answer\n"
@@ -256,7 +257,8 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
   const std::string of_all = " of " + std::to_string(all) + " cases";
   if (missing > 0)
     throw Error(std::to_string(missing) + of_all + ": expected an answer, found none");
-  if (different > 0) throw Difference(std::to_string(different) + of_all + " differ: " + differing);
+  if (different > 0)
+    throw Difference(std::to_string(different) + of_all + " differ: " + io::joined(differing));
 }
 
 } // namespace

@@ -93,8 +93,7 @@ private:
     throw Error(m_kind + " '" + m_file.path() + "', variable '" + variable + "': " + what);
   }
   std::string list() const {
-    std::string found;
-    for (const auto& name : m_file.variables()) found += (found.empty() ? "" : ", ") + name;
+    const std::string found = io::joined(m_file.variables());
     return found.empty() ? "none" : found;
   }
   const io::Reader& m_file;
@@ -176,18 +175,12 @@ void write_fields(const std::string& path, const Grid& grid,
 }
 
 GridValues read_field(const std::string& path, const std::string& variable, const Grid& grid) {
-  const io::Reader file(path, world_comm());
+  io::ReadOptions options;
+  options.missing = io::Missing::none;
+  const io::Reader file(path, world_comm(), options);
   Variables variables(file, "file");
   variables.grid = grid;
-  GridValues values = variables.read(variable);
-  for (const char* name : {"_FillValue", "missing_value"}) {
-    if (!file.attribute_type(variable, name)) continue;
-    const double fill = file.number(variable, name).value();
-    std::replace_if(
-        values.begin(), values.end(), [](double v) { return std::isnan(v); }, fill);
-    break;
-  }
-  return values;
+  return variables.read(variable);
 }
 
 } // namespace nunatak::tools

@@ -160,9 +160,14 @@ def test_a_mask_of_ones_own_and_numbers_that_are_close(tool, corpus, tmp_path):
         data.createVariable("steps", "f8", ("y", "x"), fill_value=0.0)[:] = d
     expect = ("distance", *words, "-solvers", "bfs", "-expect", "x.nc", "-expect_variable", "steps")
     assert tool(*expect).status == 0
-    with netCDF4.Dataset(tmp_path / "x.nc", "a") as data:
-        data["steps"][3, 7] += 0.25
-    assert tool(*expect).status == 1
+    for wrong in (d[3, 7] + 0.25, -5.0):  # the second one is missing, but for another reason than the fill value
+        with netCDF4.Dataset(tmp_path / "x.nc", "a") as data:
+            data.set_auto_mask(False)
+            data["steps"].missing_value = -5.0
+            data["steps"][:] = d
+            j, i = (3, 7) if wrong > 0 else np.argwhere(d == 0)[0]
+            data["steps"][j, i] = wrong
+        assert tool(*expect).status == 1
 
 
 def test_the_harness_in_cpp_on_all_ranks_and_cuts(corpus, tmp_path):

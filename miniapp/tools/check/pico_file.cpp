@@ -49,7 +49,7 @@ Array2<T> array_of(const std::string& name, const Patch& p, const GridValues& va
 
 io::ReadOptions options() {
   io::ReadOptions options;
-  options.zero_may_be_missing = false;
+  options.missing = io::Missing::not_zero;
   return options;
 }
 
