@@ -149,7 +149,12 @@ double write_time(const std::string& path, std::size_t bytes, int repeat) {
 Json output_constants(const std::string& folder, int repeat) {
   constexpr std::size_t long_call = std::size_t{1} << 20;
   const std::string scratch = folder + "/calibrate.files", path = scratch + "/x.nc";
-  World().on_rank_0([&] { std::filesystem::create_directory(scratch); });
+  World().on_rank_0([&] { // it is removed at the end
+    std::error_code error;
+    if (!std::filesystem::create_directory(scratch, error))
+      throw Error("option -o: expected to create the folder '" + scratch +
+                  "', found: " + (error ? error.message() : "one that is there"));
+  });
   const double call = write_time(path, 1, 5 * repeat), whole = write_time(path, long_call, repeat);
   std::vector<double> copies, files;
   const std::vector<char> from(std::size_t{64} << 20, 1);

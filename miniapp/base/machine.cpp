@@ -43,13 +43,22 @@ void MachineOptions::add_to(OptionTable& table) {
   table.add(number("loggp_visit", given.visit, "s", "work: time per visit of a cell", 0));
 }
 
-LogGP MachineOptions::machine() const {
-  if (file.empty()) return given;
+nlohmann::json MachineOptions::contents() const {
   std::ifstream stream(file);
   if (!stream) throw Error("file '" + file + "': cannot be read");
+  try {
+    return nlohmann::json::parse(stream);
+  } catch (const std::exception& e) {
+    throw Error("file '" + file + "': expected the constants of a machine, found: " + e.what());
+  }
+}
+
+LogGP MachineOptions::machine() const {
+  if (file.empty()) return given;
+  const nlohmann::json json = contents();
   LogGP machine;
   try {
-    const nlohmann::json constants = nlohmann::json::parse(stream).at("machine");
+    const nlohmann::json& constants = json.at("machine");
     for_each_constant(machine, [&](const char* key, auto& value) {
       constants.at(key).get_to(value);
       if (!(value >= 0)) throw Error(std::string(key) + ": expected 0 or more");
@@ -58,6 +67,18 @@ LogGP MachineOptions::machine() const {
     throw Error("file '" + file + "': expected the constants of a machine, found: " + e.what());
   }
   return machine;
+}
+
+void MachineOptions::read_output(const char* key, double& value, bool zero) const {
+  if (file.empty()) return;
+  const nlohmann::json json = contents();
+  const auto section = json.find("output");
+  if (section == json.end() || !section->is_object() || !section->contains(key)) return;
+  const nlohmann::json& found = section->at(key);
+  if (!found.is_number() || !(found.get<double>() > 0.0 || (zero && found.get<double>() == 0.0)))
+    throw Error("file '" + file + "', output, " + key + ": expected a number " +
+                (zero ? "of 0 or more" : "above 0") + ", found " + found.dump());
+  value = found.get<double>();
 }
 
 } // namespace nunatak

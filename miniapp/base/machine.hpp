@@ -20,6 +20,12 @@ struct MachineOptions {
   void add_to(OptionTable& table);
   /// The constants of `file`, or `given` if there is no file. Throws Error naming the file.
   LogGP machine() const;
+  /// Replaces `value` by the number `key` of the section "output" of `file`, if it is there. Throws
+  /// Error unless it is above 0, or 0 where `zero` is true.
+  void read_output(const char* key, double& value, bool zero) const;
+
+private:
+  nlohmann::json contents() const;
 };
 
 } // namespace nunatak

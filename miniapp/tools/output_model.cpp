@@ -9,7 +9,6 @@
 #include "miniapp/base/variables.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <queue>
 
 namespace nunatak::tools {
@@ -195,16 +194,11 @@ Times async_times(const Queues& queues, double file, double post, double pools) 
 std::vector<Record> output_records(OutputOptions o, const MachineOptions& machine_options,
                                    const SteppedRun& run) {
   const LogGP machine = machine_options.machine();
-  if (!machine_options.file.empty()) {
-    const auto json = nlohmann::json::parse(std::ifstream(machine_options.file));
-    const auto measured = json.value("output", nlohmann::json::object());
-    for (const auto& [key, value] : {std::pair{"card_rate", &o.card_rate},
-                                     {"server_rate", &o.server_rate},
-                                     {"copy_rate", &o.copy_rate},
-                                     {"write_call_s", &o.call},
-                                     {"file_s", &o.file}})
-      *value = measured.value(key, *value);
-  }
+  machine_options.read_output("card_rate", o.card_rate, false);
+  machine_options.read_output("server_rate", o.server_rate, false);
+  machine_options.read_output("copy_rate", o.copy_rate, false);
+  machine_options.read_output("write_call_s", o.call, true);
+  machine_options.read_output("file_s", o.file, true);
   if (o.card_rate == 0.0) o.card_rate = 1.0 / machine.G;
   const io::Schema schema = schema_of(run);
   const Decomposition& d = run.cut;

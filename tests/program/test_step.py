@@ -84,6 +84,10 @@ def test_queues_by_hand(tmp_path):
     machine = {**found(tmp_path, "-virtual_ranks", "1")["machine"], "L_s": 0, "o_s": 0, "g_s": 0}
     output = {"card_rate": 1e6, "server_rate": 5e5, "copy_rate": 1e30, "write_call_s": 0, "file_s": 0}
     (tmp_path / "machine.json").write_text(json.dumps({"machine": machine, "output": output}))
+    for key, bad in (("server_rate", 0), ("file_s", "long")):
+        (tmp_path / "bad.json").write_text(json.dumps({"machine": machine, "output": {key: bad}}))
+        run = run_program("nunatak-step", "-virtual_ranks", "2", "-output", "serial", "-machine", "bad.json", cwd=tmp_path)
+        assert run.status == 2 and ("built without NetCDF" in run.text or f"file 'bad.json', output, {key}: expected" in run.text), run.text
     r = modelled(tmp_path, "2", "direct/native,serial,async:1", "-ranks_per_node", "1", "-servers", "1", "-machine", "machine.json")
     size = {method: record["written_bytes"] / 5e5 for method, record in r.items()}  # the server is busy that long
     sent = {method: record["message_bytes"] / 1e6 for method, record in r.items()}  # to one card
