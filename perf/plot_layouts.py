@@ -6,19 +6,19 @@
 Six ranks on two virtual nodes write the ice thickness of 12 x 18 cells (libnunatak_trace.so says who writes which bytes).
 """
 import argparse
-import csv
-import os
 import pathlib
 import subprocess
 import tempfile
 
+import launcher
 import numpy as np
 from matplotlib.colors import ListedColormap
-from scaling_study.plots import plt
+from plot_trace import read_trace
+from scaling_study.plots import BLUE, GREEN, ORANGE, PURPLE, SKY, plt
 from scipy.io import netcdf_file
 
 LAYOUTS = ("native", "zslab", "zslab:1", "auto", "box:1", "box:2", "morton:1", "file-per-aggregator:2")
-COLOURS = ListedColormap(["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#F0E442"])  # Okabe and Ito
+COLOURS = ListedColormap([BLUE, ORANGE, GREEN, PURPLE, SKY, "#F0E442"])  # by rank
 GRID = ("-grid_My", "12", "-grid_Mx", "18", "-grid_py", "2", "-grid_px", "3", "-io_ranks_per_node", "3")
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -32,11 +32,10 @@ build = arguments.build.resolve()
 def written(layout, folder):
     """[(cells of the file's part of the map: rows, columns, rank that wrote each)], writes that hit the map."""
     library = build / "perf/trace/libnunatak_trace.so"
-    words = ["mpiexec", "-n", "6", "env", f"LD_PRELOAD={library}", f"NUNATAK_TRACE={folder}/t.csv", build / "miniapp/nunatak", "-init", "dome",
+    words = [*launcher.MPIEXEC.split(), "6", "env", f"LD_PRELOAD={library}", f"NUNATAK_TRACE={folder}/t.csv", build / "miniapp/nunatak", "-init", "dome",
              *GRID, "-run_years", "0", "-o", "map.nc", "-io_format", "direct", "-io_layout", layout, "-io_stripe", arguments.stripe]
-    subprocess.run(words, cwd=folder, check=True, capture_output=True, env={**os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1"})
-    with open(folder / "t.csv", newline="") as file:
-        rows = [r for r in csv.DictReader(line for line in file if not line.startswith("#")) if r["operation"] == "write"]
+    subprocess.run(words, cwd=folder, check=True, capture_output=True)
+    writes = [e for e in read_trace(folder / "t.csv") if e.operation == "write"]
     parts, count = [], 0
     for path in sorted(folder.glob("map.nc*")):
         with netcdf_file(path, mmap=True) as nc:
@@ -48,11 +47,11 @@ def written(layout, folder):
             shape, size = thk.shape[1:], thk[0].nbytes
             del thk
         ranks = np.full(size // 8, -1)
-        for r in rows:
-            low, high = int(r["offset"]) - begin, int(r["offset"]) + int(r["bytes"]) - begin
-            if r["file"] == path.name + ".tmp" and high > 0 and low < size:
+        for e in writes:
+            low, high = e.offset - begin, e.offset + e.bytes - begin
+            if e.file == path.name + ".tmp" and high > 0 and low < size:
                 count += 1
-                ranks[max(low, 0) // 8:-(-min(high, size) // 8)] = int(r["rank"])
+                ranks[max(low, 0) // 8:-(-min(high, size) // 8)] = e.rank
         parts.append((first["y"], first["x"], ranks.reshape(shape)))
     return parts, count
 

@@ -24,7 +24,7 @@ LEAST = 3  # repetitions of a point
 CLOCKS = 0.1  # s by which two clocks of one run may differ
 UNKNOWN = "not yet known"  # the hash of a size that no run has computed
 LONGEST = 1 << 30  # bytes of a submission
-WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)  # of JSON that has another form
+WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration)  # of JSON that has another form
 
 
 def rules_of(size):
@@ -139,6 +139,9 @@ def look_at_size(check, where, one, submission):
     rules, runs = rules_of(where), one["runs"]
     for name in MACHINE:
         check.expect(one["machine"][name] not in (None, ""), where, f"{name} of the machine", "none")
+    for name in ("nodes", "cores_per_node", "physical_cores"):
+        number = one["machine"].get(name)
+        check.expect(number is None or type(number) is int and number > 0, where, f"a number of {name} above 0", number)
     versions = [run["report"]["versions"] for run in runs]
     for name in VERSIONS:
         check.expect(all(v.get(name) for v in versions), where, f"the version of {name}", "none")

@@ -146,6 +146,8 @@ OPTION, OUTPUT = ("report", "options"), ("report", "output")
     (at("sizes", value=lambda sizes: {"S": sizes["XS"]}), "the size XS, which shows"),
     (at("benchmark", value="nunatak 0"), "expected nunatak 1"),
     (at("sizes", "XS", "runs", value="none"), "expected what `perf/study submit` writes"),
+    (at("sizes", "XS", "runs", value=[]), "expected what `perf/study submit` writes"),
+    (at("sizes", "XS", "machine", "cores_per_node", value="2"), "a number of cores_per_node above 0"),
 ])
 def test_cheating_is_refused(made, edit, words):
     whole = json.loads((made / "mine.json").read_text())
