@@ -14,13 +14,10 @@ import os
 import pathlib
 import sys
 
-try:
-    import matplotlib
-except ImportError as error:
-    python = pathlib.Path(__file__).resolve().parents[1] / "build/deps/python/bin/python"
-    if python.exists() and pathlib.Path(sys.prefix) != python.parents[1]:
-        os.execv(python, [str(python), *sys.argv])
-    sys.exit(f"draw_course.py: {error}: python3 -m venv env && env/bin/pip install matplotlib, then env/bin/python scripts/draw_course.py ...")
+from course.project_python import require
+
+require("matplotlib", "python3 -m venv env && env/bin/pip install matplotlib, then env/bin/python scripts/draw_course.py ...")
+import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402

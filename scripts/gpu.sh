@@ -149,7 +149,11 @@ bits="not run"
 trap report EXIT
 
 # --- build: Catch2 by the host's compiler, the rest by Kokkos' wrapper of nvcc -----------------------------------------------
-[ -e "$out/gpu-bundle/json/CMakeLists.txt" ] || step "unpack" 600 tar -xf "$bundle" -C "$out"
+if ! [ "$out/unpacked" -nt "$bundle" ]; then # a newer bundle is unpacked anew
+  rm -rf "$out/gpu-bundle" "$out/has_catch2"
+  step "unpack" 600 tar -xf "$bundle" -C "$out" || exit 1
+  touch "$out/unpacked"
+fi
 catch2() {
   cmake -G "$generator" -S "$out/gpu-bundle/catch2" -B "$out/catch2" -DCMAKE_INSTALL_PREFIX="$out/installed" -DCMAKE_INSTALL_LIBDIR=lib \
     -DCMAKE_CXX_STANDARD=17 -DCATCH_INSTALL_DOCS=OFF -DCATCH_INSTALL_EXTRAS=OFF &&
@@ -163,7 +167,7 @@ for_gpu() { # for_gpu <folder> <flags>...
   configure "$@" -DNUNATAK_BACKEND=Cuda -DKokkos_ARCH_$arch=ON -DCMAKE_CXX_COMPILER="$out/gpu-bundle/kokkos/bin/nvcc_wrapper" \
     -DCMAKE_PREFIX_PATH="$out/installed"
 }
-host() { # the same programs for all cores of the host, by its compiler, to be measured beside
+host() { # the same programs for all cores of the host, by its compiler, to be measured next to it
   configure "$out/host" -DNUNATAK_BACKEND=OpenMP -DNUNATAK_TESTS=OFF && cmake --build "$out/host" -j "$cores" --target bench_kernels nunatak-step
 }
 ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house/test_cuda.py says more)
@@ -171,7 +175,10 @@ ptx() { # the machine code of the GPU as text: nothing may be fused (tests/house
 }
 export -f catch2 configure for_gpu host ptx
 export generator out cores tree arch NVCC_APPEND_FLAGS="-arch=sm_${capability/./}" NVCC_WRAPPER_DEFAULT_COMPILER=${CXX:-g++}
-[ -e "$out/installed" ] || step "Catch2" 1800 bash -c catch2 || exit 1
+if ! [ -e "$out/has_catch2" ]; then
+  step "Catch2" 1800 bash -c catch2 || exit 1
+  touch "$out/has_catch2"
+fi
 if [ "$what" != tests ]; then
   step "configure" 600 bash -c 'for_gpu "$@"' configure "$out/tree" -DNUNATAK_DEVICE_MEMORY=ON || exit 1
   step "build" 3600 cmake --build "$out/tree" -j "$cores" --target bits bench_kernels nunatak-step -- "${go_on[@]}" || true

@@ -34,7 +34,7 @@ def said(command, folder):
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=SECONDS, env={**MPI, **os.environ})
     except subprocess.TimeoutExpired:
-        return None, f"no end within {SECONDS:g} s: a rank waits for a message that nobody sends"
+        return None, f"no end within {SECONDS:g} s: a rank waits for a message that no rank sends"
     except OSError as error:
         return 1, str(error)
     return done.returncode, done.stdout + done.stderr

@@ -127,6 +127,15 @@ struct Timer {
 
 // --- decomposition and halo -------------------------------------------------------------------
 
+Grid uncut_grid(const Options& o) {
+  Grid g;
+  MPI_Comm_rank(MPI_COMM_WORLD, &g.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &g.size);
+  g.M = static_cast<int>(std::lround(2.0 * half_width / o.dx)) + 1;
+  g.dx = o.dx;
+  return g;
+}
+
 #ifndef TINY_DMDA
 
 /// The first of part n of `length` points in `parts` parts; the first parts are one longer.
@@ -135,11 +144,7 @@ int first_of(int length, int parts, int n) {
 }
 
 Grid make_grid(const Options& o) {
-  Grid g;
-  MPI_Comm_rank(MPI_COMM_WORLD, &g.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &g.size);
-  g.M = static_cast<int>(std::lround(2.0 * half_width / o.dx)) + 1;
-  g.dx = o.dx;
+  Grid g = uncut_grid(o);
   int parts[2] = {0, o.px};
   MPI_Dims_create(g.size, 2, parts);
   g.py = parts[0];
@@ -190,11 +195,7 @@ void fill_ghosts(const Grid& g, Field& a, Counts& counts) {
 #else // the same by PETSc: a DMDA cuts the grid and knows the neighbours
 
 Grid make_grid(const Options& o) {
-  Grid g;
-  MPI_Comm_rank(MPI_COMM_WORLD, &g.rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &g.size);
-  g.M = static_cast<int>(std::lround(2.0 * half_width / o.dx)) + 1;
-  g.dx = o.dx;
+  Grid g = uncut_grid(o);
   DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_GHOSTED, DM_BOUNDARY_GHOSTED, DMDA_STENCIL_BOX, g.M,
                g.M, o.px > 0 ? o.px : PETSC_DECIDE, PETSC_DECIDE, 1, 1, nullptr, nullptr, &g.dm);
   DMSetUp(g.dm);

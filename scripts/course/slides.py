@@ -7,18 +7,14 @@ package weasyprint, as a PDF with the notes below each slide.
 
 import argparse
 import base64
-import os
 import pathlib
 import re
 import sys
 
-try:
-    import markdown
-except ImportError as error:
-    python = pathlib.Path(__file__).resolve().parents[2] / "build/deps/python/bin/python"
-    if python.exists() and pathlib.Path(sys.prefix) != python.parents[1]:
-        os.execv(python, [str(python), *sys.argv])
-    sys.exit(f"slides.py: {error}: python3 -m pip install markdown")
+from project_python import require
+
+require("markdown", "python3 -m pip install markdown")
+import markdown  # noqa: E402
 
 STYLE = """
 body {margin: 0; font-family: sans-serif} section {box-sizing: border-box; padding: 3vh 5vw; position: relative}

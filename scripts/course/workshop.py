@@ -165,7 +165,7 @@ def run_check(check, seconds=RUN_SECONDS):
             status, output = run(([*mpiexec, ranks] if ranks else []) + words, seconds, folder)
         failures += failed_lines(output)
         if status is None:
-            failures.append({"expected": f"an end within {seconds:g} s", "found": "none: a loop that does not end, or a message that nobody sends"})
+            failures.append({"expected": f"an end within {seconds:g} s", "found": "none: a loop that does not end, or a message that no rank sends"})
             break
         elif status != 0 and not failures:
             failures.append({"expected": "status 0", "found": f"status {status}: {output[-200:].strip()}"})
