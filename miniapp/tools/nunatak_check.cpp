@@ -4,13 +4,14 @@
 //
 // Neighbours: check/.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
+#include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
-#include "miniapp/tools/check/differences.hpp"
+#include "miniapp/tools/check/pico_answer.hpp"
 #include "miniapp/tools/check/pism_geometry.hpp"
 #include "miniapp/tools/tool.hpp"
 
@@ -21,6 +22,66 @@ using namespace nunatak;
 using namespace nunatak::tools;
 
 namespace {
+
+template <class T> using PicoMap = Array2<T> PicoFields::*;
+
+struct PicoField {
+  const char *name, *unit;         ///< PISM's; unit "": a mask, compared exactly in every cell
+  double scale, small;             ///< factor to `unit`; a negligible magnitude
+  PicoMap<int> mask = nullptr;     ///< either this, or
+  PicoMap<double> water = nullptr; ///< this, compared in floating ice only
+  bool is_water() const { return water != nullptr; }
+};
+using F = PicoFields;
+/// All fields that a file may have, except `mask`. Small values of the melt, gamma / (nu lambda)
+/// times a difference of two temperatures near 271 K, have the absolute error of its mean.
+const PicoField pico_fields[] = {
+    {"pico_ice_rise_mask", "", 1.0, 0.0, &F::ice_rise_mask},
+    {"pico_ocean_mask", "", 1.0, 0.0, &F::ocean_mask},
+    {"pico_lake_mask", "", 1.0, 0.0, &F::lake_mask},
+    {"pico_contshelf_mask", "", 1.0, 0.0, &F::contshelf_mask},
+    {"pico_shelf_mask", "", 1.0, 0.0, &F::shelf_mask},
+    {"pico_distance_gl", "", 1.0, 0.0, &F::distance_gl},
+    {"pico_distance_cf", "", 1.0, 0.0, &F::distance_cf},
+    {"pico_box_mask", "", 1.0, 0.0, &F::box_mask},
+    {"pico_temperature_box0", "kelvin", 1.0, 0.0, nullptr, &F::temperature_box0},
+    {"pico_salinity_box0", "g/kg", 1.0, 0.0, nullptr, &F::salinity_box0},
+    {"pico_temperature", "kelvin", 1.0, 0.0, nullptr, &F::temperature},
+    {"pico_salinity", "g/kg", 1.0, 0.0, nullptr, &F::salinity},
+    {"pico_overturning", "m3 s-1", 1.0, 0.0, nullptr, &F::overturning},
+    {"pico_basal_melt_rate", "m s-1", 1.0, 1e-8, nullptr, &F::melt},
+    {"shelfbmassflux", "kg m-2 s-1", rho_ice, 1e-5, nullptr, &F::melt},
+    {"shelfbtemp", "kelvin", 1.0, 0.0, nullptr, &F::base_temperature},
+};
+
+/// Compares masks exactly; shelves as partitions, independent of numbering; water in floating
+/// ice, where |found - expected| <= tolerance (|found| + small). Collective.
+FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoField& field,
+                              const std::vector<PicoFields>& answer, double tolerance) {
+  const GridValues found = file.read(field.name, field.unit, "the comparison");
+  if (!field.is_water()) {
+    GridValues expected =
+        gathered(ranks, [&](std::size_t r, int j, int i) { return (answer[r].*field.mask)(j, i); });
+    if (field.mask == &PicoFields::shelf_mask) expected = with_numbers_of(expected, found);
+    return compare(field.name, expected, found);
+  }
+  const GridValues expected = gathered(ranks, [&](std::size_t r, int j, int i) {
+    return field.scale * (answer[r].*field.water)(j, i);
+  });
+  const GridValues where = gathered(ranks, [&](std::size_t r, int j, int i) {
+    return answer[r].ice_rise_mask(j, i) == 3 ? 1.0 : 0.0; // floating ice
+  });
+  return compare(field.name, expected, found, where, tolerance, field.small);
+}
+
+/// Compares the file's cell types with those by flotation. Collective.
+FieldDifference compare_types(Ranks& ranks, const PicoFile& file,
+                              const std::vector<PicoInput>& input) {
+  const GridValues expected = gathered(ranks, [&](std::size_t r, int j, int i) {
+    return cell_type(input[r].b(j, i), input[r].H(j, i));
+  });
+  return compare("mask", expected, file.read("mask", "", "the comparison"));
+}
 
 struct CheckOptions {
   std::string input, forcing, fields, virtual_ranks, picture, json;
@@ -68,9 +129,8 @@ struct CheckOptions {
       require_writable("-report", json);
     });
     for (const std::string& name : split(fields, ',')) {
-      const auto& all = pico_fields();
-      const bool known =
-          std::any_of(all.begin(), all.end(), [&](const PicoField& f) { return f.name == name; });
+      const bool known = std::any_of(std::begin(pico_fields), std::end(pico_fields),
+                                     [&](const PicoField& f) { return f.name == name; });
       if (!fields.empty() && name != "mask" && !known)
         throw Error("option -fields: '" + name + "' is not a field of PICO");
     }
@@ -143,7 +203,7 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
   all.shelves = answer.shelves;
   if (file.has("mask") && options.wants("mask"))
     all.fields.push_back(compare_types(ranks, file, input));
-  for (const PicoField& field : pico_fields()) {
+  for (const PicoField& field : pico_fields) {
     if (!options.wants(field.name)) continue;
     if (!file.has(field.name)) {
       all.left_out.push_back(field.name);
@@ -182,14 +242,14 @@ remarks(const Comparison& all, const std::vector<const Parameter*>& assumed,
   unsigned needed = all_of_pism;
   const std::int64_t left = with(needed).different();
   if (left >= all.different()) return lines;
-  std::string words;
+  std::vector<std::string> words;
   for (const auto& [behaviour, text] : pism_behaviours) {
     if (with(needed & ~behaviour).different() > left)
-      words += (words.empty() ? "" : ", ") + std::string(text);
+      words.emplace_back(text);
     else
       needed &= ~behaviour;
   }
-  lines.push_back("PISM 2.3's " + words +
+  lines.push_back("PISM 2.3's " + io::joined(words) +
                   (left == 0 ? " explain all of it; with -pism_2.3 all fields are equal"
                              : " explain a part; with -pism_2.3 fewer fields differ (" +
                                    std::to_string(left) +
@@ -200,8 +260,7 @@ remarks(const Comparison& all, const std::vector<const Parameter*>& assumed,
 void print(const PicoFile& file, const std::vector<std::string>& lines, const Comparison& all,
            const std::vector<std::string>& remarks) {
   const auto list = [](const std::string& title, const std::vector<std::string>& names) {
-    for (std::size_t n = 0; n < names.size(); ++n) std::cout << (n == 0 ? title : ", ") << names[n];
-    if (!names.empty()) std::cout << "\n";
+    if (!names.empty()) std::cout << title << io::joined(names) << "\n";
   };
   std::cout << file.path() << ": " << file.x.size() << " x " << file.y.size() << " cells, "
             << all.shelves << " shelves\n";
@@ -254,7 +313,15 @@ bool run(const CheckOptions& options, OptionTable& table) {
                             {"fields", records},
                             {"not_in_the_file", all.left_out},
                             {"without_ocean", all.without_ocean}});
-  write_picture(options.picture, *ranks, input, file.grid(), all.fields);
+  if (!options.picture.empty()) {
+    const GridValues types =
+        gathered(*ranks, [&](std::size_t r, int j, int i) { return input[r].mask(j, i); });
+    const auto grey = [&](std::size_t n) { // ice and bare land light, shelves darker, ocean black
+      const int type = static_cast<int>(types[n]);
+      return grounded(type) ? 220 : type == floating_ice ? 120 : 0;
+    };
+    World().on_rank_0([&] { write_picture(options.picture, file.grid(), grey, all.fields); });
+  }
   return all.all_equal();
 }
 

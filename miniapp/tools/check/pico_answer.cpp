@@ -3,7 +3,6 @@
 #include "kernels/pico/melt.hpp"
 #include "miniapp/tools/check/pism_geometry.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace nunatak::tools {

@@ -1,5 +1,5 @@
 // PICO on the input of a file, optionally with the behaviours of PISM 2.3.2. Neighbours:
-// pico_file.hpp (input), pism_geometry.hpp, differences.hpp (comparison), kernels/pico.
+// pico_file.hpp (input), pism_geometry.hpp, nunatak_check.cpp (comparison), kernels/pico.
 #pragma once
 
 #include "kernels/pico/geometry.hpp"

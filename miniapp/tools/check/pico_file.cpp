@@ -5,7 +5,6 @@
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/world_comm.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <sstream>

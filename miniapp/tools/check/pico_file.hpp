@@ -1,6 +1,6 @@
 // A file of PISM (or nunatak) with PICO fields: grid, input, parameters and results. Variables are
 // (y, x) or (time, y, x), of which the last record is read, in any convertible units, by every
-// rank. Neighbours: pico_answer.hpp (recomputes the fields), differences.hpp.
+// rank. Neighbours: pico_answer.hpp (recomputes the fields), nunatak_check.cpp.
 #pragma once
 
 #include "io/reader.hpp"
