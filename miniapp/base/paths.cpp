@@ -67,7 +67,7 @@ bool goes_with(const NamedFile& of, const std::string& name) {
   case FileUse::text:
     return suffix == ".tmp";
   case FileUse::netcdf:
-    return suffix == ".tmp" || suffix == ".lock" || suffix == ".json" ||
+    return suffix == ".tmp" || suffix == ".lock" ||
            has_number(ends_with(suffix, ".tmp") ? suffix.substr(0, suffix.size() - 4) : suffix);
   case FileUse::snapshots: // _00010.000.nc
     return suffix.size() >= 13 && suffix[0] == '_' && ends_with(suffix, ".nc") &&

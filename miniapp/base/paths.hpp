@@ -10,7 +10,7 @@ namespace nunatak {
 enum class FileUse {
   read,
   text,      ///< written at the end: a report, a table (and <path>.tmp)
-  netcdf,    ///< written by io with <path>.tmp, .lock, .json, .0000, ...; manifest.jsonl
+  netcdf,    ///< written by io with <path>.tmp, .lock, .0000, ...; manifest.jsonl
   snapshots, ///< files <path without .nc>_00010.000.nc of the kind netcdf
   subfiles,  ///< files <path>.0000, ... are read
 };

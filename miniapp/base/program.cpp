@@ -7,7 +7,6 @@
 #include <chrono>
 #include <iostream>
 #include <new>
-#include <string>
 #include <thread>
 
 namespace nunatak {

@@ -88,12 +88,12 @@ const std::vector<VariableInfo>& variables() {
 }
 
 const VariableInfo& variable_info(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const VariableInfo& v : variables()) {
     if (name == v.name) return v;
-    known += std::string(known.empty() ? "" : ", ") + v.name;
+    known.emplace_back(v.name);
   }
-  throw Error("unknown variable '" + name + "' (expected one of " + known + ")");
+  throw Error("unknown variable '" + name + "' (expected one of " + io::joined(known) + ")");
 }
 
 } // namespace nunatak

@@ -10,12 +10,7 @@ namespace nunatak {
 
 namespace {
 
-enum Reason { none, wall, usr1, term }; // by urgency
-
-Reason reason_of(io::Request request) {
-  if (request == io::Request::none) return none;
-  return request == io::Request::usr1 ? usr1 : term;
-}
+constexpr int none = 0, wall = 1; // of the signals, which are more urgent: 1 + io::Request
 
 const auto program_begin = std::chrono::steady_clock::now(); // initialised before main()
 
@@ -33,8 +28,8 @@ double EarlyEnd::request(double longest_output, io::Request of_servers) {
   const double now = seconds();
   m_longest_step = std::max(m_longest_step, now - m_step_begin);
   m_step_begin = now;
-  const Reason signal = reason_of(std::max(io::asked_to_end(), of_servers));
-  if (signal != none) return static_cast<double>(signal);
+  const io::Request signal = std::max(io::asked_to_end(), of_servers);
+  if (signal != io::Request::none) return 1 + static_cast<int>(signal);
   if (m_rank != 0 || m_limit == 0.0) return none;
   return m_limit - now < 2.0 * m_longest_step + longest_output + 0.01 * m_limit ? wall : none;
 }

@@ -36,52 +36,46 @@ Axis centred(double half_width, int points) {
   return {-half_width, 2.0 * half_width / (points - 1), points};
 }
 
-/// Edges with prescribed velocity.
-struct Fixed {
-  explicit Fixed(Forcing& f) : forcing(f), fixed(on_host(f.fixed)), u(on_host(f.u_fixed)) {}
-  ~Fixed() {
-    to_loops(forcing.fixed, fixed);
-    to_loops(forcing.u_fixed, u);
+/// Prescribes the velocity speed(gj, gi) along x where it is a number.
+template <class Speed> void prescribe(const Patch& patch, Forcing& forcing, const Speed& speed) {
+  forcing.fixed = make_array<int>("fixed", patch);
+  forcing.u_fixed = make_array<double>("u_fixed", patch);
+  forcing.v_fixed = make_array<double>("v_fixed", patch);
+  const auto fixed = on_host(forcing.fixed);
+  const auto u = on_host(forcing.u_fixed);
+  for (int j = 1; j <= patch.ym; ++j) {
+    for (int i = 1; i <= patch.xm; ++i) {
+      const double found = speed(patch.global_j(j), patch.global_i(i));
+      fixed(j, i) = std::isnan(found) ? 0 : 1;
+      u(j, i) = std::isnan(found) ? 0.0 : found;
+    }
   }
-  Fixed(const Fixed&) = delete;
-  Fixed& operator=(const Fixed&) = delete;
-  void fix(int j, int i, double speed) {
-    fixed(j, i) = 1;
-    u(j, i) = speed;
-  }
-  Forcing& forcing;
-  SharedArray2<int> fixed;
-  SharedArray2<double> u;
-};
+  to_loops(forcing.fixed, fixed);
+  to_loops(forcing.u_fixed, u);
+}
 
 /// Prescribes the exact velocity on all edges of the domain (test I).
 void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
   forcing.has_tauc = forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::TestI::B);
-  Fixed edges(forcing);
   const auto tauc = on_host(forcing.tauc);
   for (int j = 1; j <= patch.ym; ++j) {
-    for (int i = 1; i <= patch.xm; ++i) {
-      const int gj = patch.global_j(j), gi = patch.global_i(i);
-      const double y = grid.y(gj);
-      tauc(j, i) = synthetic::stream_yield_stress(y);
-      if (gj == 0 || gj == grid.My() - 1 || gi == 0 || gi == grid.Mx() - 1)
-        edges.fix(j, i, exact::TestI::u(y));
-    }
+    for (int i = 1; i <= patch.xm; ++i)
+      tauc(j, i) = synthetic::stream_yield_stress(grid.y(patch.global_j(j)));
   }
   to_loops(forcing.tauc, tauc);
+  prescribe(patch, forcing, [&](int gj, int gi) {
+    const bool inside = gj > 0 && gj < grid.My() - 1 && gi > 0 && gi < grid.Mx() - 1;
+    return inside ? std::nan("") : exact::TestI::u(grid.y(gj));
+  });
 }
 
 /// Prescribes the inflow at x = 0.
 void complete_shelf(const Patch& patch, Forcing& forcing) {
   forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::VanDerVeen::B);
-  Fixed edges(forcing);
-  for (int j = 1; j <= patch.ym; ++j) {
-    for (int i = 1; i <= patch.xm; ++i) {
-      if (patch.global_i(i) == 0) edges.fix(j, i, exact::VanDerVeen::u0);
-    }
-  }
+  prescribe(patch, forcing,
+            [](int, int gi) { return gi == 0 ? exact::VanDerVeen::u0 : std::nan(""); });
 }
 
 GeneratedGrid generated_grid(const Options& options) {
@@ -107,11 +101,6 @@ void generate(const Options& options, const Grid& grid, const Patch& patch, Stat
   }
   synthetic::set_sites(patch, state, forcing,
                        [&](int gj, int gi) { return site(grid.x(gi), grid.y(gj)); });
-  if (options.init == "shelf" || options.init == "stream") {
-    forcing.fixed = make_array<int>("fixed", patch);
-    forcing.u_fixed = make_array<double>("u_fixed", patch);
-    forcing.v_fixed = make_array<double>("v_fixed", patch);
-  }
   if (options.init == "stream") complete_stream(grid, patch, forcing);
   if (options.init == "shelf") complete_shelf(patch, forcing);
 }

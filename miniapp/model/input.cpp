@@ -1,14 +1,11 @@
 #include "miniapp/model/input.hpp"
 
 #include "kernels/grid/constants.hpp"
-#include "kernels/grid/sums.hpp"
-#include "kernels/ice/geometry.hpp"
 #include "kernels/pico/last_input.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <sstream>
 #include <utility>
 
@@ -177,12 +174,9 @@ bool Input::levels_first(const std::string& variable) const {
 }
 
 void Input::check_dimensions(const std::string& variable, bool columns, bool has_mean) const {
-  std::string found;
   std::vector<std::string> names;
-  for (const auto& axis : m_reader.dimensions(variable)) {
-    names.push_back(axis.name);
-    found += (found.empty() ? "" : ", ") + axis.name;
-  }
+  for (const auto& axis : m_reader.dimensions(variable)) names.push_back(axis.name);
+  const std::string found = io::joined(names);
   if (names.size() > 2 && names[0] == "time") names.erase(names.begin());
   std::vector<std::string> expected{"y", "x"};
   if (columns) expected.insert(levels_first(variable) ? expected.begin() : expected.end(), "z");
@@ -319,35 +313,7 @@ std::set<std::string> Input::read(const Options& options, const Grid& grid, MpiR
         "basins", ranks.patch(),
         KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
   }
-  if (gives("usurf")) check_surface(grid, ranks, state);
   return found;
-}
-
-/// Logs the mean difference of the file's surface from the model's, which follows from flotation.
-void Input::check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const {
-  const Array2<double> given = make_array<double>("usurf", ranks.patch());
-  read_field({"usurf", "m", -1e4, 2e4, Interpolation::bilinear, false, true}, grid, ranks, given);
-  const auto usurf = on_host(given), thk = on_host(state.thk), topg = on_host(state.topg);
-  FixedSum difference;
-  std::int64_t cells = 0;
-  for (int j = 1; j <= ranks.patch().ym; ++j) {
-    for (int i = 1; i <= ranks.patch().xm; ++i) {
-      if (thk(j, i) <= ice_free_thickness) continue;
-      difference.add(std::fabs(usurf(j, i) - surface(topg(j, i), thk(j, i))));
-      cells += 1;
-    }
-  }
-  std::vector<std::vector<std::int64_t>> sums{{difference.hi, difference.lo, cells}};
-  ranks.sum(sums);
-  if (sums[0][2] == 0) return;
-  difference.hi = sums[0][0];
-  difference.lo = sums[0][1];
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "input: usurf follows from thk and topg by flotation; the file's differs from it "
-                "by %.1f m on average (with ice)",
-                difference.value() / static_cast<double>(sums[0][2]));
-  m_log.line(text);
 }
 
 void Input::read_temperature(const Grid& grid, MpiRanks& ranks, Array3<double>& temp) const {

@@ -59,7 +59,6 @@ public:
   bool gives(const std::string& variable) const;
 
 private:
-  void check_surface(const Grid& grid, MpiRanks& ranks, const State& state) const;
   FileBlock block(const Grid& grid, const Patch& patch) const;
   bool levels_first(const std::string& variable) const; ///< (z, y, x) instead of (y, x, z)
   void check_dimensions(const std::string& variable, bool columns, bool has_mean) const;

@@ -5,7 +5,6 @@
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/grid.hpp"
 
-#include <array>
 #include <string>
 #include <vector>
 

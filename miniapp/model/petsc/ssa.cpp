@@ -13,7 +13,6 @@
 
 #include <cmath>
 #include <sstream>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,31 +68,367 @@ template <class From, class To> void copy_pair(const From* from, To* to) {
   to[1] = from[1];
 }
 
+/// PETSc's multigrid halves the number of intervals per level. Throws Error if it cannot.
+void require_levels(int levels, const Decomposition& d) {
+  const int ratio = 1 << (levels - 1);
+  const auto check = [&](const char* axis, int points, bool periodic) {
+    const int extra = periodic ? 0 : 1;
+    if ((points - extra) % ratio == 0) return;
+    const int fitting = ((points - extra) / ratio + 1) * ratio + extra;
+    throw Error("options -ssa_pc_type mg and -ssa_pc_mg_levels " + std::to_string(levels) +
+                ": expected a number of points along " + axis + " that is " +
+                (periodic ? "" : "1 plus ") + "a multiple of " + std::to_string(ratio) +
+                ", found " + std::to_string(points) + "; fewer levels, or -grid_M" + axis + " " +
+                std::to_string(fitting) + ", will do");
+  };
+  check("x", d.Mx, d.periodic_x);
+  check("y", d.My, d.periodic_y);
+}
+
 class SsaSnes final : public SsaSolver {
 public:
-  SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options, Dmda* grid);
-  ~SsaSnes() override;
+  SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options, Dmda* grid)
+      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_options(options),
+        m_assembly(ranks, dx, dy, options.glen(), options.till(), options.till_subgrid) {
+    if (!given("-snes_grid_sequence").empty()) {
+      throw Error(
+          "option -ssa_snes_grid_sequence: the SSA is solved at the points of the fields it "
+          "is given, on one grid; expected -da_refine, which refines the grid of the whole "
+          "model, or -grid_dx");
+    }
+    const Decomposition& d = ranks.decomposition();
+    const std::string levels = given("-pc_mg_levels");
+    if (m_pc_type == PCMG && !levels.empty()) require_levels(std::stoi(levels), d);
+    if (grid == nullptr) {
+      m_own_grid = std::make_unique<Dmda>(
+          ranks.comm(), DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
+      grid = m_own_grid.get();
+    }
+    NUNATAK_PETSC(DMClone(grid->dm(2), &m_dm)); // SNES attaches its callbacks to it
+  }
+
+  ~SsaSnes() override {
+    destroy();
+    DMDestroy(&m_dm);
+  }
 
   SsaReport solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& us,
-                  const std::vector<Array2<double>>& vs) override;
-  void residual(int local, const Array2<double>& r_x, const Array2<double>& r_y) const override;
-  std::string describe() const override;
+                  const std::vector<Array2<double>>& vs) override {
+    const double start = MPI_Wtime();
+    const std::int64_t collectives = m_ranks.traffic_of_all().collectives;
+    const double petsc_reductions = petsc_allreduce_ct;
+    m_report = {};
+    m_u = us.at(0);
+    m_v = vs.at(0);
+    m_assembly.set_input(inputs);
+    ssa::impose(patch(), m_u, m_v);
+    m_report.unknown_cells = m_assembly.unknowns();
+    m_report.excluded_cells = m_assembly.excluded();
+    m_report.reason = "no unknowns";
+    if (m_report.unknown_cells > 0) {
+      if (m_snes == nullptr || (m_multigrid != nullptr && m_assembly.unknowns_changed())) create();
+      Kokkos::resize(Kokkos::WithoutInitializing, m_list,
+                     2 * static_cast<std::size_t>(patch().unknowns()));
+      Kokkos::fence("ssa: load and first guess");
+      NUNATAK_PETSC(write_pairs(patch(), m_r, [this](int n, double* pair) {
+        copy_pair(patch().load.data() + 2 * n, pair);
+      }));
+      NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
+      NUNATAK_PETSC(write_pairs(patch(), m_x, [this](int n, double* pair) {
+        const auto [j, i] = patch().cell(n);
+        pair[0] = m_u(j, i);
+        pair[1] = m_v(j, i);
+      }));
+      iterate(start);
+    }
+    m_report.reductions = static_cast<int>(m_ranks.traffic_of_all().collectives - collectives) +
+                          static_cast<int>(petsc_allreduce_ct - petsc_reductions);
+    m_report.seconds_total = MPI_Wtime() - start;
+    m_report.seconds_linear = m_report.seconds_total - m_report.seconds_setup -
+                              m_report.seconds_residual - m_report.seconds_jacobian;
+    return m_report;
+  }
+
+  void residual(int /*local*/, const Array2<double>& r_x,
+                const Array2<double>& r_y) const override {
+    Kokkos::deep_copy(r_x, 0.0);
+    Kokkos::deep_copy(r_y, 0.0);
+    Kokkos::fence("ssa: before the residual is set");
+    if (m_r == nullptr) return;
+    NUNATAK_PETSC(read_pairs(patch(), m_r, [&](int n, const double* pair) {
+      const auto [j, i] = patch().cell(n);
+      r_x(j, i) = pair[0];
+      r_y(j, i) = pair[1];
+    }));
+  }
+  std::string describe() const override {
+    if (m_snes == nullptr) return "no unknowns";
+    KSP ksp = nullptr;
+    KSPType type = nullptr;
+    PetscReal tolerance = 0.0;
+    NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
+    NUNATAK_PETSC(KSPGetType(ksp, &type));
+    NUNATAK_PETSC(KSPGetTolerances(ksp, &tolerance, nullptr, nullptr, nullptr));
+    std::ostringstream text;
+    text << m_report.unknown_cells << " cells with two unknowns, " << m_report.excluded_cells
+         << " excluded; Picard to Newton, weighted by element, until |residual| <= "
+         << m_options.tolerance << " |load|; " << type << " until " << tolerance << "; ";
+    if (m_multigrid == nullptr) {
+      text << "PETSc's " << m_pc_type;
+    } else {
+      text << "multigrid in double precision, V-cycle, Chebyshev smoothing of degree "
+           << m_options.multigrid.smoothing
+           << ", levels (unknown cells): " << m_multigrid->describe();
+    }
+    return text.str();
+  }
 
 private:
-  void create();
-  void destroy();
-  void choose_preconditioner(PC pc);
-  void set_tolerance();
-  void iterate(double start);
-  void set_velocity(Vec x);
-  void assemble(Mat matrix) const;
-  [[noreturn]] void fail(SNESConvergedReason why) const;
+  // One step solves a linear problem if the linear tolerance is tight enough.
+  void create() {
+    destroy();
+    const Patch p = m_ranks.patch();
+    m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2,
+                          p.xm + 2, 36);
+    NUNATAK_PETSC(DMCreateMatrix(m_dm, &m_matrix));
+    NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
+    NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
+    NUNATAK_PETSC(SNESCreate(m_ranks.comm(), &m_snes));
+    NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
+    NUNATAK_PETSC(SNESSetDM(m_snes, m_dm));
+    NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, set_residual, this));
+    NUNATAK_PETSC(SNESSetJacobian(m_snes, m_matrix, m_matrix, set_jacobian, this));
+    NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
+    SNESLineSearch search = nullptr;
+    NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
+    NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
+    NUNATAK_PETSC(SNESLineSearchShellSetApply(search, slope_search, this));
+    KSP ksp = nullptr;
+    PC pc = nullptr;
+    NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
+    NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
+    NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+    const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
+    const double tolerance = // without local solves, half of the own solver's
+        linear ? 0.1 * m_options.tolerance : 0.5 * m_options.linear_tolerance;
+    NUNATAK_PETSC(KSPSetTolerances(ksp, tolerance, 0.0, PETSC_DEFAULT, 1000));
+    NUNATAK_PETSC(KSPGetPC(ksp, &pc));
+    choose_preconditioner(pc);
+    NUNATAK_PETSC(SNESSetTolerances(m_snes, 0.0, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
+    NUNATAK_PETSC(SNESSetFromOptions(m_snes));
+  }
 
-  static PetscErrorCode set_residual(SNES, Vec x, Vec r, void* self);
-  static PetscErrorCode set_jacobian(SNES, Vec x, Mat, Mat matrix, void* self);
-  static PetscErrorCode slope_search(SNESLineSearch search, void* self);
-  static PetscErrorCode set_up_multigrid(PC pc);
-  static PetscErrorCode apply_multigrid(PC pc, Vec b, Vec x);
+  void destroy() {
+    SNESDestroy(&m_snes);
+    VecDestroy(&m_x);
+    VecDestroy(&m_r);
+    MatDestroy(&m_matrix);
+    m_multigrid.reset();
+  }
+
+  // The multigrid of kernels/, or that of -ssa_pc_type with defaults that the user may override.
+  void choose_preconditioner(PC pc) {
+    if (m_pc_type.empty()) {
+      m_multigrid = std::make_unique<Multigrid<double>>(
+          m_ranks, m_dx, m_dy, std::vector<Array2<int>>{patch().unknown}, m_options.multigrid);
+      NUNATAK_PETSC(PCSetType(pc, PCSHELL));
+      NUNATAK_PETSC(PCShellSetContext(pc, this));
+      NUNATAK_PETSC(PCShellSetName(pc, "multigrid of nunatak"));
+      NUNATAK_PETSC(PCShellSetSetUp(pc, set_up_multigrid));
+      NUNATAK_PETSC(PCShellSetApply(pc, apply_multigrid));
+      return;
+    }
+    std::vector<std::pair<const char*, const char*>> defaults;
+    const std::string hypre = given("-pc_hypre_type");
+    if (m_pc_type == PCHYPRE && (hypre.empty() || hypre == "boomeramg")) {
+      defaults = {{"-ssa_pc_hypre_boomeramg_coarsen_type", "HMIS"},
+                  {"-ssa_pc_hypre_boomeramg_interp_type", "ext+i"},
+                  {"-ssa_pc_hypre_boomeramg_P_max", "4"},
+                  {"-ssa_pc_hypre_boomeramg_agg_nl", "1"},
+                  {"-ssa_pc_hypre_boomeramg_strong_threshold", "0.5"}};
+    } else if (m_pc_type == PCGAMG) {
+      defaults = {{"-ssa_mg_levels_ksp_type", "richardson"},
+                  {"-ssa_mg_levels_pc_type", "sor"},
+                  {"-ssa_pc_gamg_reuse_interpolation", "false"}};
+    } else if (m_pc_type == PCMG) {
+      defaults = {{"-ssa_pc_mg_galerkin", "both"},
+                  {"-ssa_mg_levels_ksp_type", "richardson"},
+                  {"-ssa_mg_levels_pc_type", "sor"}};
+    }
+    NUNATAK_PETSC(PCSetType(pc, m_pc_type.c_str()));
+    set_defaults(defaults);
+  }
+
+  // The absolute tolerance follows the load, unless the user has set it; create() sets the others.
+  void set_tolerance() {
+    if (!given("-snes_atol").empty()) return;
+    PetscReal relative = 0.0, step = 0.0;
+    PetscInt steps = 0, evaluations = 0;
+    NUNATAK_PETSC(SNESGetTolerances(m_snes, nullptr, &relative, &step, &steps, &evaluations));
+    NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative,
+                                    step, steps, evaluations));
+  }
+
+  void iterate(double start) {
+    PetscReal speed = 0.0;
+    NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
+    m_next = speed == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
+    NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
+    NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // SNESSolve will not recompute it
+    NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
+    if (m_report.load_norm == 0.0)
+      m_report.load_norm = m_report.initial_residual; // driven by prescribed velocities only
+    set_tolerance();
+    m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
+
+    NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
+    PetscInt steps = 0, linear = 0;
+    SNESConvergedReason why = SNES_CONVERGED_ITERATING;
+    NUNATAK_PETSC(SNESGetIterationNumber(m_snes, &steps));
+    NUNATAK_PETSC(SNESGetLinearSolveIterations(m_snes, &linear));
+    NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.final_residual));
+    NUNATAK_PETSC(SNESGetConvergedReason(m_snes, &why));
+    m_report.steps = static_cast<int>(steps);
+    m_report.linear_iterations = static_cast<int>(linear);
+    m_report.reason = SNESConvergedReasons[why];
+    set_velocity(m_x);
+    if (why < 0) fail(why);
+  }
+
+  void set_velocity(Vec x) {
+    Kokkos::fence("ssa: before the velocity is set");
+    NUNATAK_PETSC(read_pairs(patch(), x, [this](int n, const double* pair) {
+      const auto [j, i] = patch().cell(n);
+      m_u(j, i) = pair[0];
+      m_v(j, i) = pair[1];
+    }));
+    m_ranks.update_ghosts({m_u, m_v});
+  }
+
+  void assemble(Mat matrix) const {
+    const Patch& p = patch().patch;
+    const int stride = p.xm + 2;
+    const double identity[4] = {1.0, 0.0, 0.0, 1.0};
+    NUNATAK_PETSC(MatZeroEntries(matrix)); // cells that are no unknowns any more
+    for (int j = 1; j <= p.ym; ++j) {
+      for (int i = 1; i <= p.xm; ++i) {
+        const PetscInt cell = j * stride + i;
+        if (patch().unknown(j, i) == 0) {
+          NUNATAK_PETSC(
+              MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
+          continue;
+        }
+        const double* blocks = m_rows.data() + 36 * static_cast<std::ptrdiff_t>(cell);
+        PetscInt columns[9];
+        double values[36]; // two rows of 18
+        for (int slot = 0; slot < 9; ++slot) {
+          columns[slot] = cell + (slot / 3 - 1) * stride + slot % 3 - 1;
+          for (int m = 0; m < 4; ++m)
+            values[18 * (m / 2) + 2 * slot + m % 2] = blocks[4 * slot + m];
+        }
+        NUNATAK_PETSC(
+            MatSetValuesBlockedLocal(matrix, 1, &cell, 9, columns, values, INSERT_VALUES));
+      }
+    }
+    NUNATAK_PETSC(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
+    NUNATAK_PETSC(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
+  }
+
+  [[noreturn]] void fail(SNESConvergedReason why) const {
+    std::string linear;
+    if (why == SNES_DIVERGED_LINEAR_SOLVE) {
+      KSP ksp = nullptr;
+      KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+      SNESGetKSP(m_snes, &ksp);
+      KSPGetConvergedReason(ksp, &reason);
+      linear = std::string("; linear solver: ") + KSPConvergedReasons[reason];
+    }
+    throw SsaError(m_report, m_options.tolerance, linear);
+  }
+
+  static PetscErrorCode set_residual(SNES, Vec x, Vec r, void* self) {
+    auto& s = *static_cast<SsaSnes*>(self);
+    const double start = MPI_Wtime();
+    s.set_velocity(x);
+    ssa::residual(s.patch(), s.m_u, s.m_v, s.m_list.data());
+    Kokkos::fence("ssa: residual for PETSc");
+    PetscCall(write_pairs(s.patch(), r,
+                          [&](int n, double* pair) { copy_pair(s.m_list.data() + 2 * n, pair); }));
+    s.m_report.seconds_residual += MPI_Wtime() - start;
+    return 0;
+  }
+
+  static PetscErrorCode set_jacobian(SNES, Vec x, Mat, Mat matrix, void* self) {
+    auto& s = *static_cast<SsaSnes*>(self);
+    const double start = MPI_Wtime();
+    s.set_velocity(x);
+    ssa::jacobian(s.patch(), s.m_u, s.m_v, s.m_next, s.m_rows);
+    Kokkos::fence("ssa: rows for PETSc");
+    s.assemble(matrix);
+    s.m_next = ssa::Linearisation::weighted;
+    s.m_report.seconds_jacobian += MPI_Wtime() - start;
+    return 0;
+  }
+
+  // The line search of kernels/ssa/solver.hpp.
+  static PetscErrorCode slope_search(SNESLineSearch search, void* self) {
+    auto& s = *static_cast<SsaSnes*>(self);
+    Vec x = nullptr, f = nullptr, y = nullptr, w = nullptr, g = nullptr;
+    SNES snes = nullptr;
+    PetscReal xnorm = 0.0, fnorm = 0.0, step_tolerance = 0.0;
+    PetscCall(SNESLineSearchGetVecs(search, &x, &f, &y, &w, &g));
+    PetscCall(SNESLineSearchGetSNES(search, &snes));
+    const Vec f_and_y[] = {f, y};
+    PetscScalar of_y[2] = {}, slope = 0.0;
+    PetscCall(VecMDot(y, 2, f_and_y, of_y)); // one reduction
+    SlopeSearch slopes(-of_y[0]);
+    double t = 1.0;
+    do {
+      t = slopes.t();
+      PetscCall(VecWAXPY(w, -t, y, x));
+      PetscCall(SNESComputeFunction(snes, w, g));
+      PetscCall(VecDot(g, y, &slope));
+    } while (!slopes.accept(-slope));
+    if (t < 1.0) s.m_report.damped_steps += 1;
+    PetscCall(VecCopy(w, x));
+    PetscCall(VecCopy(g, f));
+    PetscCall(SNESLineSearchSetLambda(search, t));
+    PetscCall(SNESGetTolerances(snes, nullptr, nullptr, &step_tolerance, nullptr, nullptr));
+    if (step_tolerance > 0.0) PetscCall(VecNorm(x, NORM_2, &xnorm)); // unused otherwise
+    PetscCall(VecNorm(f, NORM_2, &fnorm));
+    PetscCall(SNESLineSearchSetNorms(search, xnorm, fnorm, std::sqrt(of_y[1])));
+    return 0;
+  }
+
+  static PetscErrorCode set_up_multigrid(PC pc) {
+    SsaSnes* s = nullptr;
+    PetscCall(PCShellGetContext(pc, &s));
+    const NinePoint<double>& finest = s->m_multigrid->finest(0);
+    for (int n = 0; n < s->patch().unknowns(); ++n) {
+      const auto [j, i] = s->patch().cell(n);
+      double* to = finest.A.data() + 36 * static_cast<std::ptrdiff_t>(finest.cells(n));
+      for (int m = 0; m < 36; ++m) to[m] = s->m_rows(j, i, m);
+    }
+    s->m_multigrid->set_operator();
+    return 0;
+  }
+
+  static PetscErrorCode apply_multigrid(PC pc, Vec b, Vec x) {
+    SsaSnes* s = nullptr;
+    PetscCall(PCShellGetContext(pc, &s));
+    const NinePoint<double>& finest = s->m_multigrid->finest(0);
+    const auto at = [&](const Rows<double>& array, int n) {
+      return array.data() + 2 * static_cast<std::ptrdiff_t>(finest.cells(n));
+    };
+    Kokkos::fence("ssa: before the right-hand side is set");
+    PetscCall(read_pairs(s->patch(), b,
+                         [&](int n, const double* pair) { copy_pair(pair, at(finest.b, n)); }));
+    s->m_multigrid->cycle();
+    Kokkos::fence("ssa: a cycle for PETSc");
+    PetscCall(
+        write_pairs(s->patch(), x, [&](int n, double* pair) { copy_pair(at(finest.x, n), pair); }));
+    return 0;
+  }
 
   const SsaPatch& patch() const { return m_assembly.patch(0); }
 
@@ -118,362 +453,6 @@ private:
   ssa::Linearisation m_next = ssa::Linearisation::picard;
   SsaReport m_report;
 };
-
-/// PETSc's multigrid halves the number of intervals per level. Throws Error if it cannot.
-void require_levels(int levels, const Decomposition& d) {
-  const int ratio = 1 << (levels - 1);
-  const auto check = [&](const char* axis, int points, bool periodic) {
-    const int extra = periodic ? 0 : 1;
-    if ((points - extra) % ratio == 0) return;
-    const int fitting = ((points - extra) / ratio + 1) * ratio + extra;
-    throw Error("options -ssa_pc_type mg and -ssa_pc_mg_levels " + std::to_string(levels) +
-                ": expected a number of points along " + axis + " that is " +
-                (periodic ? "" : "1 plus ") + "a multiple of " + std::to_string(ratio) +
-                ", found " + std::to_string(points) + "; fewer levels, or -grid_M" + axis + " " +
-                std::to_string(fitting) + ", will do");
-  };
-  check("x", d.Mx, d.periodic_x);
-  check("y", d.My, d.periodic_y);
-}
-
-SsaSnes::SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options, Dmda* grid)
-    : m_ranks(ranks), m_dx(dx), m_dy(dy), m_options(options),
-      m_assembly(ranks, dx, dy, options.glen(), options.till(), options.till_subgrid) {
-  if (!given("-snes_grid_sequence").empty()) {
-    throw Error("option -ssa_snes_grid_sequence: the SSA is solved at the points of the fields it "
-                "is given, on one grid; expected -da_refine, which refines the grid of the whole "
-                "model, or -grid_dx");
-  }
-  const Decomposition& d = ranks.decomposition();
-  const std::string levels = given("-pc_mg_levels");
-  if (m_pc_type == PCMG && !levels.empty()) require_levels(std::stoi(levels), d);
-  if (grid == nullptr) {
-    m_own_grid = std::make_unique<Dmda>(
-        ranks.comm(), DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
-    grid = m_own_grid.get();
-  }
-  NUNATAK_PETSC(DMClone(grid->dm(2), &m_dm)); // SNES attaches its callbacks to it
-}
-
-SsaSnes::~SsaSnes() {
-  destroy();
-  DMDestroy(&m_dm);
-}
-
-void SsaSnes::destroy() {
-  SNESDestroy(&m_snes);
-  VecDestroy(&m_x);
-  VecDestroy(&m_r);
-  MatDestroy(&m_matrix);
-  m_multigrid.reset();
-}
-
-// One step solves a linear problem if the linear tolerance is tight enough.
-void SsaSnes::create() {
-  destroy();
-  const Patch p = m_ranks.patch();
-  m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2,
-                        p.xm + 2, 36);
-  NUNATAK_PETSC(DMCreateMatrix(m_dm, &m_matrix));
-  NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
-  NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
-  NUNATAK_PETSC(SNESCreate(m_ranks.comm(), &m_snes));
-  NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
-  NUNATAK_PETSC(SNESSetDM(m_snes, m_dm));
-  NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, set_residual, this));
-  NUNATAK_PETSC(SNESSetJacobian(m_snes, m_matrix, m_matrix, set_jacobian, this));
-  NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
-  SNESLineSearch search = nullptr;
-  NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
-  NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
-  NUNATAK_PETSC(SNESLineSearchShellSetApply(search, slope_search, this));
-  KSP ksp = nullptr;
-  PC pc = nullptr;
-  NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
-  NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
-  NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
-  const double tolerance = // without local solves, half of the own solver's
-      linear ? 0.1 * m_options.tolerance : 0.5 * m_options.linear_tolerance;
-  NUNATAK_PETSC(KSPSetTolerances(ksp, tolerance, 0.0, PETSC_DEFAULT, 1000));
-  NUNATAK_PETSC(KSPGetPC(ksp, &pc));
-  choose_preconditioner(pc);
-  NUNATAK_PETSC(SNESSetTolerances(m_snes, 0.0, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
-  NUNATAK_PETSC(SNESSetFromOptions(m_snes));
-}
-
-// The multigrid of kernels/, or that of -ssa_pc_type with defaults that the user may override.
-void SsaSnes::choose_preconditioner(PC pc) {
-  if (m_pc_type.empty()) {
-    m_multigrid = std::make_unique<Multigrid<double>>(
-        m_ranks, m_dx, m_dy, std::vector<Array2<int>>{patch().unknown}, m_options.multigrid);
-    NUNATAK_PETSC(PCSetType(pc, PCSHELL));
-    NUNATAK_PETSC(PCShellSetContext(pc, this));
-    NUNATAK_PETSC(PCShellSetName(pc, "multigrid of nunatak"));
-    NUNATAK_PETSC(PCShellSetSetUp(pc, set_up_multigrid));
-    NUNATAK_PETSC(PCShellSetApply(pc, apply_multigrid));
-    return;
-  }
-  std::vector<std::pair<const char*, const char*>> defaults;
-  const std::string hypre = given("-pc_hypre_type");
-  if (m_pc_type == PCHYPRE && (hypre.empty() || hypre == "boomeramg")) {
-    defaults = {{"-ssa_pc_hypre_boomeramg_coarsen_type", "HMIS"},
-                {"-ssa_pc_hypre_boomeramg_interp_type", "ext+i"},
-                {"-ssa_pc_hypre_boomeramg_P_max", "4"},
-                {"-ssa_pc_hypre_boomeramg_agg_nl", "1"},
-                {"-ssa_pc_hypre_boomeramg_strong_threshold", "0.5"}};
-  } else if (m_pc_type == PCGAMG) {
-    defaults = {{"-ssa_mg_levels_ksp_type", "richardson"},
-                {"-ssa_mg_levels_pc_type", "sor"},
-                {"-ssa_pc_gamg_reuse_interpolation", "false"}};
-  } else if (m_pc_type == PCMG) {
-    defaults = {{"-ssa_pc_mg_galerkin", "both"},
-                {"-ssa_mg_levels_ksp_type", "richardson"},
-                {"-ssa_mg_levels_pc_type", "sor"}};
-  }
-  NUNATAK_PETSC(PCSetType(pc, m_pc_type.c_str()));
-  set_defaults(defaults);
-}
-
-// The absolute tolerance follows the load, unless the user has set it; create() sets the others.
-void SsaSnes::set_tolerance() {
-  if (!given("-snes_atol").empty()) return;
-  PetscReal relative = 0.0, step = 0.0;
-  PetscInt steps = 0, evaluations = 0;
-  NUNATAK_PETSC(SNESGetTolerances(m_snes, nullptr, &relative, &step, &steps, &evaluations));
-  NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative, step,
-                                  steps, evaluations));
-}
-
-void SsaSnes::set_velocity(Vec x) {
-  Kokkos::fence("ssa: before the velocity is set");
-  NUNATAK_PETSC(read_pairs(patch(), x, [this](int n, const double* pair) {
-    const auto [j, i] = patch().cell(n);
-    m_u(j, i) = pair[0];
-    m_v(j, i) = pair[1];
-  }));
-  m_ranks.update_ghosts({m_u, m_v});
-}
-
-PetscErrorCode SsaSnes::set_residual(SNES, Vec x, Vec r, void* self) {
-  auto& s = *static_cast<SsaSnes*>(self);
-  const double start = MPI_Wtime();
-  s.set_velocity(x);
-  ssa::residual(s.patch(), s.m_u, s.m_v, s.m_list.data());
-  Kokkos::fence("ssa: residual for PETSc");
-  PetscCall(write_pairs(s.patch(), r,
-                        [&](int n, double* pair) { copy_pair(s.m_list.data() + 2 * n, pair); }));
-  s.m_report.seconds_residual += MPI_Wtime() - start;
-  return 0;
-}
-
-PetscErrorCode SsaSnes::set_jacobian(SNES, Vec x, Mat, Mat matrix, void* self) {
-  auto& s = *static_cast<SsaSnes*>(self);
-  const double start = MPI_Wtime();
-  s.set_velocity(x);
-  ssa::jacobian(s.patch(), s.m_u, s.m_v, s.m_next, s.m_rows);
-  Kokkos::fence("ssa: rows for PETSc");
-  s.assemble(matrix);
-  s.m_next = ssa::Linearisation::weighted;
-  s.m_report.seconds_jacobian += MPI_Wtime() - start;
-  return 0;
-}
-
-void SsaSnes::assemble(Mat matrix) const {
-  const Patch& p = patch().patch;
-  const int stride = p.xm + 2;
-  const double identity[4] = {1.0, 0.0, 0.0, 1.0};
-  NUNATAK_PETSC(MatZeroEntries(matrix)); // cells that are no unknowns any more
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      const PetscInt cell = j * stride + i;
-      if (patch().unknown(j, i) == 0) {
-        NUNATAK_PETSC(
-            MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
-        continue;
-      }
-      const double* blocks = m_rows.data() + 36 * static_cast<std::ptrdiff_t>(cell);
-      PetscInt columns[9];
-      double values[36]; // two rows of 18
-      for (int slot = 0; slot < 9; ++slot) {
-        columns[slot] = cell + (slot / 3 - 1) * stride + slot % 3 - 1;
-        for (int m = 0; m < 4; ++m) values[18 * (m / 2) + 2 * slot + m % 2] = blocks[4 * slot + m];
-      }
-      NUNATAK_PETSC(MatSetValuesBlockedLocal(matrix, 1, &cell, 9, columns, values, INSERT_VALUES));
-    }
-  }
-  NUNATAK_PETSC(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
-  NUNATAK_PETSC(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
-}
-
-// The line search of kernels/ssa/solver.hpp.
-PetscErrorCode SsaSnes::slope_search(SNESLineSearch search, void* self) {
-  auto& s = *static_cast<SsaSnes*>(self);
-  Vec x = nullptr, f = nullptr, y = nullptr, w = nullptr, g = nullptr;
-  SNES snes = nullptr;
-  PetscReal xnorm = 0.0, fnorm = 0.0, step_tolerance = 0.0;
-  PetscCall(SNESLineSearchGetVecs(search, &x, &f, &y, &w, &g));
-  PetscCall(SNESLineSearchGetSNES(search, &snes));
-  const Vec f_and_y[] = {f, y};
-  PetscScalar of_y[2] = {}, slope = 0.0;
-  PetscCall(VecMDot(y, 2, f_and_y, of_y)); // one reduction
-  SlopeSearch slopes(-of_y[0]);
-  double t = 1.0;
-  do {
-    t = slopes.t();
-    PetscCall(VecWAXPY(w, -t, y, x));
-    PetscCall(SNESComputeFunction(snes, w, g));
-    PetscCall(VecDot(g, y, &slope));
-  } while (!slopes.accept(-slope));
-  if (t < 1.0) s.m_report.damped_steps += 1;
-  PetscCall(VecCopy(w, x));
-  PetscCall(VecCopy(g, f));
-  PetscCall(SNESLineSearchSetLambda(search, t));
-  PetscCall(SNESGetTolerances(snes, nullptr, nullptr, &step_tolerance, nullptr, nullptr));
-  if (step_tolerance > 0.0) PetscCall(VecNorm(x, NORM_2, &xnorm)); // unused otherwise
-  PetscCall(VecNorm(f, NORM_2, &fnorm));
-  PetscCall(SNESLineSearchSetNorms(search, xnorm, fnorm, std::sqrt(of_y[1])));
-  return 0;
-}
-
-PetscErrorCode SsaSnes::set_up_multigrid(PC pc) {
-  SsaSnes* s = nullptr;
-  PetscCall(PCShellGetContext(pc, &s));
-  const NinePoint<double>& finest = s->m_multigrid->finest(0);
-  for (int n = 0; n < s->patch().unknowns(); ++n) {
-    const auto [j, i] = s->patch().cell(n);
-    double* to = finest.A.data() + 36 * static_cast<std::ptrdiff_t>(finest.cells(n));
-    for (int m = 0; m < 36; ++m) to[m] = s->m_rows(j, i, m);
-  }
-  s->m_multigrid->set_operator();
-  return 0;
-}
-
-PetscErrorCode SsaSnes::apply_multigrid(PC pc, Vec b, Vec x) {
-  SsaSnes* s = nullptr;
-  PetscCall(PCShellGetContext(pc, &s));
-  const NinePoint<double>& finest = s->m_multigrid->finest(0);
-  const auto at = [&](const Rows<double>& array, int n) {
-    return array.data() + 2 * static_cast<std::ptrdiff_t>(finest.cells(n));
-  };
-  Kokkos::fence("ssa: before the right-hand side is set");
-  PetscCall(read_pairs(s->patch(), b,
-                       [&](int n, const double* pair) { copy_pair(pair, at(finest.b, n)); }));
-  s->m_multigrid->cycle();
-  Kokkos::fence("ssa: a cycle for PETSc");
-  PetscCall(
-      write_pairs(s->patch(), x, [&](int n, double* pair) { copy_pair(at(finest.x, n), pair); }));
-  return 0;
-}
-
-void SsaSnes::fail(SNESConvergedReason why) const {
-  std::string linear;
-  if (why == SNES_DIVERGED_LINEAR_SOLVE) {
-    KSP ksp = nullptr;
-    KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
-    SNESGetKSP(m_snes, &ksp);
-    KSPGetConvergedReason(ksp, &reason);
-    linear = std::string("; linear solver: ") + KSPConvergedReasons[reason];
-  }
-  throw SsaError(m_report, m_options.tolerance, linear);
-}
-
-SsaReport SsaSnes::solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& us,
-                         const std::vector<Array2<double>>& vs) {
-  const double start = MPI_Wtime();
-  const std::int64_t collectives = m_ranks.traffic_of_all().collectives;
-  const double petsc_reductions = petsc_allreduce_ct;
-  m_report = {};
-  m_u = us.at(0);
-  m_v = vs.at(0);
-  m_assembly.set_input(inputs);
-  ssa::impose(patch(), m_u, m_v);
-  m_report.unknown_cells = m_assembly.unknowns();
-  m_report.excluded_cells = m_assembly.excluded();
-  m_report.reason = "no unknowns";
-  if (m_report.unknown_cells > 0) {
-    if (m_snes == nullptr || (m_multigrid != nullptr && m_assembly.unknowns_changed())) create();
-    Kokkos::resize(Kokkos::WithoutInitializing, m_list,
-                   2 * static_cast<std::size_t>(patch().unknowns()));
-    Kokkos::fence("ssa: load and first guess");
-    NUNATAK_PETSC(write_pairs(patch(), m_r, [this](int n, double* pair) {
-      copy_pair(patch().load.data() + 2 * n, pair);
-    }));
-    NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
-    NUNATAK_PETSC(write_pairs(patch(), m_x, [this](int n, double* pair) {
-      const auto [j, i] = patch().cell(n);
-      pair[0] = m_u(j, i);
-      pair[1] = m_v(j, i);
-    }));
-    iterate(start);
-  }
-  m_report.reductions = static_cast<int>(m_ranks.traffic_of_all().collectives - collectives) +
-                        static_cast<int>(petsc_allreduce_ct - petsc_reductions);
-  m_report.seconds_total = MPI_Wtime() - start;
-  m_report.seconds_linear = m_report.seconds_total - m_report.seconds_setup -
-                            m_report.seconds_residual - m_report.seconds_jacobian;
-  return m_report;
-}
-
-void SsaSnes::iterate(double start) {
-  PetscReal speed = 0.0;
-  NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
-  m_next = speed == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
-  NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
-  NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // SNESSolve will not recompute it
-  NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
-  if (m_report.load_norm == 0.0)
-    m_report.load_norm = m_report.initial_residual; // driven by prescribed velocities only
-  set_tolerance();
-  m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
-
-  NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
-  PetscInt steps = 0, linear = 0;
-  SNESConvergedReason why = SNES_CONVERGED_ITERATING;
-  NUNATAK_PETSC(SNESGetIterationNumber(m_snes, &steps));
-  NUNATAK_PETSC(SNESGetLinearSolveIterations(m_snes, &linear));
-  NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.final_residual));
-  NUNATAK_PETSC(SNESGetConvergedReason(m_snes, &why));
-  m_report.steps = static_cast<int>(steps);
-  m_report.linear_iterations = static_cast<int>(linear);
-  m_report.reason = SNESConvergedReasons[why];
-  set_velocity(m_x);
-  if (why < 0) fail(why);
-}
-
-void SsaSnes::residual(int, const Array2<double>& r_x, const Array2<double>& r_y) const {
-  Kokkos::deep_copy(r_x, 0.0);
-  Kokkos::deep_copy(r_y, 0.0);
-  Kokkos::fence("ssa: before the residual is set");
-  if (m_r == nullptr) return;
-  NUNATAK_PETSC(read_pairs(patch(), m_r, [&](int n, const double* pair) {
-    const auto [j, i] = patch().cell(n);
-    r_x(j, i) = pair[0];
-    r_y(j, i) = pair[1];
-  }));
-}
-
-std::string SsaSnes::describe() const {
-  if (m_snes == nullptr) return "no unknowns";
-  KSP ksp = nullptr;
-  KSPType type = nullptr;
-  PetscReal tolerance = 0.0;
-  NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
-  NUNATAK_PETSC(KSPGetType(ksp, &type));
-  NUNATAK_PETSC(KSPGetTolerances(ksp, &tolerance, nullptr, nullptr, nullptr));
-  std::ostringstream text;
-  text << m_report.unknown_cells << " cells with two unknowns, " << m_report.excluded_cells
-       << " excluded; Picard to Newton, weighted by element, until |residual| <= "
-       << m_options.tolerance << " |load|; " << type << " until " << tolerance << "; ";
-  if (m_multigrid == nullptr) {
-    text << "PETSc's " << m_pc_type;
-  } else {
-    text << "multigrid in double precision, V-cycle, Chebyshev smoothing of degree "
-         << m_options.multigrid.smoothing
-         << ", levels (unknown cells): " << m_multigrid->describe();
-  }
-  return text.str();
-}
 
 /// True if a PETSc option is given for the SSA.
 bool asks_for_petsc() {
