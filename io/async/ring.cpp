@@ -35,7 +35,6 @@ bool Ring::release_oldest() {
   int is_taken = 0;
   MPI_Test(&m_messages.front().request, &is_taken, MPI_STATUS_IGNORE);
   if (is_taken == 0) return false;
-  m_on_its_way -= m_messages.front().end - m_messages.front().begin;
   m_messages.pop_front();
   return true;
 }
@@ -67,8 +66,6 @@ void Ring::send(int rank, int tag, MPI_Comm comm) {
   MPI_Issend(m_memory.get() + m_next.begin, static_cast<int>(m_next.end - m_next.begin), MPI_BYTE,
              rank, tag, comm, &m_next.request);
   m_messages.push_back(m_next);
-  m_on_its_way += m_next.end - m_next.begin;
-  m_most = std::max(m_most, m_on_its_way);
 }
 
 bool Ring::drain(double seconds) {

@@ -30,8 +30,7 @@ public:
   /// Wait until all is received, at most `seconds`. True if all is.
   bool drain(double seconds);
 
-  double stall_seconds() const { return m_stall; }  ///< waiting time of take()
-  std::size_t most_bytes() const { return m_most; } ///< largest number of bytes in flight
+  double stall_seconds() const { return m_stall; } ///< waiting time of take()
 
 private:
   struct Message {
@@ -46,7 +45,6 @@ private:
   std::deque<Message> m_messages; ///< in flight, oldest first
   Message m_next{0, 0, MPI_REQUEST_NULL};
   double m_stall = 0.0;
-  std::size_t m_on_its_way = 0, m_most = 0;
 };
 
 /// Sleeps when there is nothing to do, longer each time, up to `longest` microseconds.

@@ -66,8 +66,7 @@ void warn_once(const std::string& name) {
   is_first = false;
 }
 
-} // namespace
-
+/// The open file is still the one of that name.
 bool is_at(int fd, const std::string& name) {
   struct stat open {};
   struct stat named {};
@@ -75,9 +74,9 @@ bool is_at(int fd, const std::string& name) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-bool wait_for_lock(int fd, const std::string& name) {
-  return lock_by(F_OFD_SETLKW, fd, name) == Taken::yes;
-}
+} // namespace
+
+void wait_for_lock(int fd, const std::string& name) { lock_by(F_OFD_SETLKW, fd, name); }
 
 Lock::Lock(const std::string& path) : m_name(path + ".lock") {
   constexpr int most_tries = 100; // each fails only if a holder removes the file just then

@@ -27,10 +27,7 @@ private:
   int m_fd = -1;
 };
 
-/// The open file is still the one of that name.
-bool is_at(int fd, const std::string& name);
-
-/// Waits for a lock of that kind, until `fd` is closed. False if the file system has none.
-bool wait_for_lock(int fd, const std::string& name);
+/// Waits for a lock of that kind, if the file system has locks; held until `fd` is closed.
+void wait_for_lock(int fd, const std::string& name);
 
 } // namespace nunatak::io

@@ -7,16 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <fstream>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 namespace nunatak::io {
 
@@ -133,115 +130,19 @@ std::string line_of(const ManifestEntry& e) {
   return line.dump() + "\n";
 }
 
-namespace {
-
-/// A line in the file, and what it needs of the lines before it.
-struct Line {
-  std::streamoff begin;
-  std::streamsize size;
-  std::size_t first_record, records;
-  bool has_sums; ///< of records of its own
-};
-
-/// Lines of a file of which its last line consists, and those that only the line before it needs.
-struct LinesOfFile {
-  std::vector<Line> last, before;
-};
-
-/// False if its sums do not follow those of the lines before.
-bool add(const Line& line, LinesOfFile& lines) {
-  if (line.first_record > (lines.last.empty() ? 0 : lines.last.back().records)) return false;
-  lines.before.clear();
-  while (!lines.last.empty() &&
-         (lines.last.back().first_record >= line.first_record || !lines.last.back().has_sums)) {
-    lines.before.push_back(lines.last.back());
-    lines.last.pop_back();
-  }
-  lines.last.push_back(line);
-  return true;
-}
-
-/// Replace the manifest by the lines of it that count, if those are at most half. Its lock is held.
-void compact(const std::string& manifest, std::size_t size) {
-  const std::string temporary = manifest + ".tmp";
-  std::ifstream in(manifest, std::ios::binary);
-  const auto ranges = lines_that_count(in);
-  if (!ranges) return;
-  std::size_t kept = 0;
-  for (const auto& range : *ranges) kept += static_cast<std::size_t>(range.second);
-  if (kept > size / 2) return;
-  create_anew(temporary);
-  {
-    const Descriptor fd(temporary, O_WRONLY | no_surprise, "expected to write it");
-    in.clear();
-    for (const auto& [begin, length] : *ranges) {
-      std::string line(static_cast<std::size_t>(length), '\0');
-      if (!in.seekg(begin).read(line.data(), length)) throw Error("expected to read the manifest");
-      write_all(fd, temporary, line.data(), line.size());
-    }
-  }
-  fsync_path(temporary);
-  rename_file(temporary, manifest);
-  fsync_folder_of(manifest);
-}
-
-} // namespace
-
-std::optional<LineRanges> lines_that_count(std::istream& manifest) {
-  std::map<std::string, LinesOfFile> files;
-  std::streamoff begin = 0;
-  std::string text;
-  while (std::getline(manifest, text) && !manifest.eof()) {
-    const auto size = static_cast<std::streamsize>(text.size() + 1);
-    const Json json = Json::parse(text, nullptr, false);
-    try {
-      if (!json.is_discarded() && json.at("state") != "intent") {
-        const ManifestEntry e = entry_of(json);
-        const bool has_sums = e.sums && !e.sums->empty();
-        if (!add({begin, size, e.first_record, e.records, has_sums}, files[e.name]))
-          return std::nullopt;
-      }
-    } catch (const std::exception&) {
-      return std::nullopt;
-    }
-    begin += size;
-  }
-  LineRanges ranges;
-  for (const auto& [name, lines] : files) {
-    for (const auto* part : {&lines.last, &lines.before}) {
-      for (const Line& line : *part) ranges.emplace_back(line.begin, line.size);
-    }
-  }
-  std::sort(ranges.begin(), ranges.end());
-  return ranges;
-}
-
-/// Ends a line that an earlier crash cut off. Compacts the manifest when its size passes a power of
-/// two: parsing it costs no more than what was written since.
+/// Ends a line that an earlier crash cut off.
 void append_to_manifest(const std::string& manifest, const std::string& lines) {
-  constexpr std::size_t least_to_compact = std::size_t{1} << 16;
-  for (;;) {
-    const Descriptor fd(manifest, O_RDWR | O_CREAT | O_APPEND | no_surprise, appending);
-    size_of_regular(fd, manifest);
-    const bool is_locked = wait_for_lock(fd, manifest);
-    if (!is_at(fd, manifest)) continue; // another run has compacted it meanwhile
-    const std::size_t size = size_of_regular(fd, manifest);
-    char last = '\n';
-    if (size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) != 1) last = '\0';
-    const std::string text = (last == '\n' ? "" : "\n") + lines;
-    write_all(fd, manifest, text.data(), text.size());
-    if (retried([&] { return ::fsync(fd); }) != 0)
-      throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
-    if (size == 0) fsync_folder_of(manifest);
-    const std::size_t now = size + text.size();
-    if (!is_locked || now < least_to_compact || (size ^ now) < size) return;
-    try {
-      compact(manifest, now);
-    } catch (const Error&) { // without space for the new one the old one stays
-      ::unlink((manifest + ".tmp").c_str());
-    }
-    return;
-  }
+  const Descriptor fd(manifest, O_RDWR | O_CREAT | O_APPEND | no_surprise, appending);
+  size_of_regular(fd, manifest);
+  wait_for_lock(fd, manifest);
+  const std::size_t size = size_of_regular(fd, manifest);
+  char last = '\n';
+  if (size > 0 && ::pread(fd, &last, 1, static_cast<off_t>(size - 1)) != 1) last = '\0';
+  const std::string text = (last == '\n' ? "" : "\n") + lines;
+  write_all(fd, manifest, text.data(), text.size());
+  if (retried([&] { return ::fsync(fd); }) != 0)
+    throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
+  if (size == 0) fsync_folder_of(manifest);
 }
 
 void require_manifest(const std::string& path) {

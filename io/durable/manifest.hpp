@@ -19,11 +19,9 @@
 #include "io/durable/value_sums.hpp"
 
 #include <cstdint>
-#include <istream>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace nunatak::io {
@@ -50,8 +48,7 @@ std::string printable(const std::string& text);
 
 std::string line_of(const ManifestEntry& entry);
 /// Append lines, in one write; durable on return. Error if that fails. Other writers wait
-/// (lock.hpp). A manifest of 64 KiB or more, of which half is superseded, is compacted: written
-/// anew as manifest.jsonl.tmp without superseded lines, and renamed.
+/// (lock.hpp).
 void append_to_manifest(const std::string& manifest, const std::string& lines);
 /// Error if the manifest in the folder of `path` exists and cannot be appended to.
 void require_manifest(const std::string& path);
@@ -65,10 +62,5 @@ struct Manifest {
 /// The whole text; "" if there is none. Error if it is not a readable regular file up to 1 GiB.
 std::string read_manifest(const std::string& manifest);
 Manifest parse_manifest(const std::string& text);
-/// Where lines begin, and their sizes.
-using LineRanges = std::vector<std::pair<std::streamoff, std::streamsize>>;
-/// The lines that are not superseded, which parse to the same files; one line is in memory at a
-/// time. nullopt if there are lines that no run has written.
-std::optional<LineRanges> lines_that_count(std::istream& manifest);
 
 } // namespace nunatak::io

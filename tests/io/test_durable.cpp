@@ -191,34 +191,12 @@ TEST_CASE("links and other names that were planted are not followed") {
                 "manifest.jsonl': expected to append to the manifest");
 }
 
-TEST_CASE("a chain of 300 runs leaves a manifest about as large as one run") {
-  const Scratch scratch;
-  scratch.on_rank_0([&] {
-    constexpr std::size_t runs = 300;
-    const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
-    const auto writer = writer_of("direct", MPI_COMM_SELF);
-    for (std::size_t t = 0; t < runs; ++t) {
-      const auto file =
-          writer->open(path, with_history("chain"),
-                       {io::FileKind::append, 1, static_cast<std::int64_t>(t), t > 0});
-      REQUIRE(file->is_continued() == (t > 0));
-      put_record(*file, t, MPI_COMM_SELF);
-      file->close();
-      write_alone(scratch / "state.nc", 1, "direct");
-    }
-    CHECK(std::filesystem::file_size(manifest) < (1 << 17)); // 390 kB of lines were appended
-    CHECK(complaints_of(manifest).empty());
-    const io::Manifest parsed = io::parse_manifest(io::read_manifest(manifest));
-    CHECK(parsed.files.at("ts.nc").back().sums->at("thk").size() == runs);
-  });
-}
-
-TEST_CASE("no line is lost when several runs append to a manifest that is compacted") {
+TEST_CASE("no line is lost when several runs append to a manifest") {
   const Scratch scratch;
   scratch.on_rank_0([&] {
     const std::string manifest = scratch / "manifest.jsonl";
     constexpr int runs = 3;
-    constexpr std::uint64_t lines = 800;
+    constexpr std::uint64_t lines = 200;
     std::vector<pid_t> processes;
     for (int run = 0; run < runs; ++run) {
       processes.push_back(fork());
@@ -242,6 +220,5 @@ TEST_CASE("no line is lost when several runs append to a manifest that is compac
     CHECK(parsed.bad_lines.empty());
     REQUIRE(parsed.files.size() == 4 * runs);
     for (const auto& [name, of_file] : parsed.files) CHECK(of_file.back().size >= lines - 4);
-    CHECK(std::filesystem::file_size(manifest) < (1 << 17)); // of 180 kB
   });
 }
