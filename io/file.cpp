@@ -1,5 +1,4 @@
 #include "io/file.hpp"
-#include "io/agree.hpp"
 
 #include "io/durable/manifest.hpp"
 

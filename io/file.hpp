@@ -1,7 +1,7 @@
 // A file that is being written: checks, times, and makes an error of one rank an error of all.
 //
-// The transports are subclasses. SyncFile (durable/sync_file.hpp): the compute ranks write.
-// AsyncFile (async/async_file.hpp): they send to servers. See writer.hpp for how to use a File.
+// The transports are subclasses. SyncFile (durable/sync_file.cpp): the compute ranks write.
+// AsyncFile (async/async_file.cpp): they send to servers. See writer.hpp for how to use a File.
 #pragma once
 
 #include "io/agree.hpp"

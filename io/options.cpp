@@ -3,7 +3,6 @@
 #include "io/error.hpp"
 #include "io/registry.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 namespace nunatak::io {

@@ -6,6 +6,8 @@
 // (docs/explanation/output.md). The table in options.cpp defines each and is the help.
 #pragma once
 
+#include "io/durable/durable.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -38,6 +40,8 @@ struct Options {
   std::map<std::string, std::string> hints;
   bool ompio = false;
   Seconds patience{600};
+  /// Makes calls that wait for a disk; no knob: an output server makes them in a thread.
+  DiskCaller call_disk = call_at_once;
 
   /// Copies that wait on each writing rank; by default they fit in a cache.
   std::size_t copy_bytes() const { return buffer > 0 ? buffer : 8 << 20; }

@@ -1,6 +1,5 @@
 #include "io/pack.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>

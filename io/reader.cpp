@@ -95,10 +95,10 @@ std::vector<Reader::Axis> Reader::dimensions(const std::string& variable) const 
 }
 
 std::string Reader::shape(const std::string& variable) const {
-  std::string words;
+  std::vector<std::string> words;
   for (const Axis& axis : dimensions(variable))
-    words += (words.empty() ? "" : ", ") + axis.name + " = " + std::to_string(axis.length);
-  return words;
+    words.push_back(axis.name + " = " + std::to_string(axis.length));
+  return joined(words);
 }
 
 std::string Reader::type(const std::string& variable) const {

@@ -11,7 +11,6 @@
 #include "io/layouts/partition.hpp"
 #include "io/read/source.hpp"
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -83,15 +83,11 @@ Attribute::Value converted_to(const Attribute& attribute, const std::string& wha
 
 } // namespace
 
-bool wants_own_type(const std::string& attribute) {
-  static const std::set<std::string> names = {"_FillValue", "missing_value", "valid_min",
-                                              "valid_max",  "valid_range",   "flag_values",
-                                              "flag_masks"};
-  return names.count(attribute) > 0;
-}
-
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable) {
-  if (!wants_own_type(attribute.name)) return attribute.value;
+  static const std::set<std::string> of_own_type = {"_FillValue", "missing_value", "valid_min",
+                                                    "valid_max",  "valid_range",   "flag_values",
+                                                    "flag_masks"};
+  if (of_own_type.count(attribute.name) == 0) return attribute.value;
   const std::string what = "attribute '" + variable.name + ":" + attribute.name + "'";
   return with_type(variable.type,
                    [&](auto zero) { return converted_to<decltype(zero)>(attribute, what); });

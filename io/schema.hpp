@@ -119,11 +119,8 @@ struct Schema {
   std::size_t bytes(const Variable& variable) const; ///< of a variable, or of one record of it
 };
 
-/// Attributes that CF and the NetCDF library require in the type of their variable: _FillValue,
-/// missing_value, valid_min, valid_max, valid_range, flag_values, flag_masks.
-bool wants_own_type(const std::string& attribute);
-
-/// The value as written, of the variable's type where required. Error if an integer cannot hold it.
+/// The value as written, of the variable's type where CF and the NetCDF library require that. Error
+/// if an integer cannot hold it.
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable);
 
 } // namespace nunatak::io

@@ -11,7 +11,6 @@
 #include <future>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <utility>
 
 namespace nunatak::io {
 

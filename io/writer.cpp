@@ -1,12 +1,19 @@
 #include "io/writer.hpp"
 
-#include "io/async/async_file.hpp"
 #include "io/async/client.hpp"
-#include "io/durable/sync_file.hpp"
 #include "io/registry.hpp"
 #include "io/watchdog.hpp"
 
 namespace nunatak::io {
+
+// The transports, each in a file of its own: durable/sync_file.cpp, async/async_file.cpp.
+std::unique_ptr<File> open_sync(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                FileOptions options, bool makes_sums, const OpenFormat& open,
+                                const Topology& machine, const DiskCaller& call_disk,
+                                Statistics& total);
+std::unique_ptr<File> open_async(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                 FileOptions options, bool makes_sums, Client& client,
+                                 Statistics& total);
 
 namespace {
 
@@ -14,9 +21,8 @@ bool has_servers(const Options& options) { return options.transport != "sync"; }
 
 } // namespace
 
-Writer::Writer(MPI_Comm comm, Options options, const std::string& who, DiskCaller call_disk)
-    : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)),
-      m_call_disk(std::move(call_disk)) {
+Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
+    : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)) {
   Watchdog::of_process().set(comm, m_options.patience.count, who, has_servers(m_options));
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
@@ -32,10 +38,9 @@ std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema
   m_last_path = path;
   const bool sums = makes_sums(m_options);
   if (m_client)
-    return std::make_unique<AsyncFile>(m_comm, path, schema, file_options, sums, *m_client,
-                                       m_statistics);
-  return std::make_unique<SyncFile>(m_comm, path, schema, file_options, sums, m_open, m_machine,
-                                    m_call_disk, m_statistics);
+    return open_async(m_comm, path, schema, file_options, sums, *m_client, m_statistics);
+  return open_sync(m_comm, path, schema, file_options, sums, m_open, m_machine, m_options.call_disk,
+                   m_statistics);
 }
 
 void Writer::finish() {

@@ -18,7 +18,6 @@
 // and makes it durable, AsyncFile lets servers write. Reading: reader.hpp.
 #pragma once
 
-#include "io/durable/durable.hpp"
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
 #include "io/options.hpp"
@@ -39,8 +38,7 @@ class Writer {
 public:
   /// Collective. `comm` must outlive the writer. Error, with the reason, if a choice does not exist
   /// or choices do not go together. `who` names this rank in watchdog messages ("": its number).
-  Writer(MPI_Comm comm, Options options, const std::string& who = "",
-         DiskCaller call_disk = call_at_once);
+  Writer(MPI_Comm comm, Options options, const std::string& who = "");
   ~Writer();
 
   /// Create path.tmp and write its header. Collective. Error if that fails, if `path` exists and is
@@ -68,7 +66,6 @@ private:
   Topology m_machine;
   Statistics m_statistics;
   OpenFormat m_open;
-  DiskCaller m_call_disk;
   std::unique_ptr<Client> m_client; ///< async
   std::vector<ServerReport> m_server_reports;
   std::string m_last_path = "(none)"; ///< opened last

@@ -1,113 +1,157 @@
-#include "io/async/async_file.hpp"
-
+// The transport `async:S`, a File of the compute ranks: values are sent to the servers (serve.hpp),
+// and the rank goes on. Writer::finish() waits for them and reports errors.
+//
+//   put:                         pack -> ring -> the servers that own the values
+//   end_record, commit, close:   sent to the servers, without waiting
+#include "io/async/client.hpp"
 #include "io/async/serve.hpp"
+#include "io/file.hpp"
+#include "io/layouts/partition.hpp"
+#include "io/registry.hpp"
 
 #include <algorithm>
+#include <optional>
 
 namespace nunatak::io {
 
-AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema,
-                     FileOptions options, bool makes_sums, Client& client, Statistics& total)
-    : File(comm, path, schema, options, makes_sums, total), m_client(client),
-      m_group(client.servers().group_of(options.kind)), m_number(client.servers().next_number()) {
-  const std::size_t n = client.servers().group(m_group).size();
-  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
-    m_boxes.push_back(server_boxes(client.options(), schema, v, n));
-    m_bytes.push_back(server_bytes(m_boxes.back(), schema.variables[v].type));
-  }
-  m_last.resize(schema.variables.size());
-  m_share.assign(n, 0);
-  m_messages.assign(n, 0);
-  act(Packer(Action::open, m_number, client.number(), path, options, schema));
-  if (!options.continues) return;
-  Opened opened;
-  timed(Phase::open, [&] { opened = client.wait_for_open(); });
-  opened.is_continued ? begin_with_kept_records() : begin_anew(opened.why_anew);
-}
+namespace {
 
-AsyncFile::~AsyncFile() {
-  if (m_is_closed) return;
-  end_batch();
-  act(Packer(Action::abandon, m_number));
-}
-
-void AsyncFile::act(const Packer& action) { m_client.servers().act(m_group, action); }
-
-/// A batch ends before a server would get more than -io_buffer; a variable and record is not split.
-void AsyncFile::join_batch(std::size_t v, std::size_t record) {
-  if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
-  if (m_last[v] == record) {
-    throw Error("file '" + path() + "': variable '" + schema().variables[v].name +
-                "': expected all puts of its values one after " + "the other (transport " +
-                m_client.options().transport + "), found one more after others had been sent");
-  }
-  if (ends_before(m_share, m_bytes[v], m_client.options().batch_bytes())) end_batch();
-  if (m_batch < 0) {
-    m_batch = m_client.servers().next_batch();
-    act(Packer(Action::begin_batch, m_batch, m_number));
-  }
-  m_keys.push_back({v, record});
-  if (sums()) m_sums.push_back(0);
-  for (std::size_t s = 0; s < m_share.size(); ++s) m_share[s] += m_bytes[v][s];
-}
-
-void AsyncFile::end_batch() {
-  if (m_batch < 0) return;
-  m_client.end_batch(m_group, m_batch, m_messages, m_sums);
-  act(Packer(Action::end_batch, m_batch, m_keys));
-  for (const Key& key : m_keys) m_last[key.v] = key.record;
-  m_batch = -1;
-  m_keys.clear();
-  m_sums.clear();
-  std::fill(m_share.begin(), m_share.end(), 0);
-  std::fill(m_messages.begin(), m_messages.end(), 0);
-}
-
-void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) {
-  join_batch(v, record);
-  if (slab.elements() == 0) return;
-  const double stalled = m_client.ring().stall_seconds();
-  for (std::size_t s = 0; s < m_boxes[v].size(); ++s) {
-    for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
-      const Hyperslab part = slice(slab, m_boxes[v][s][b]);
-      if (part.elements() == 0) continue;
-      const std::int64_t sent =
-          m_client.send(m_group, static_cast<int>(s), m_batch, v, record, b, part,
-                        schema().variables[v].type, m_work.message_bytes);
-      m_messages[s] += sent;
-      m_work.messages += sent;
+class AsyncFile final : public File {
+public:
+  /// Collective, without waiting; with FileOptions::continues the servers say what is to be put.
+  AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schema, FileOptions options,
+            bool makes_sums, Client& client, Statistics& total)
+      : File(comm, path, schema, options, makes_sums, total), m_client(client),
+        m_group(client.servers().group_of(options.kind)), m_number(client.servers().next_number()) {
+    const std::size_t n = client.servers().group(m_group).size();
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+      m_boxes.push_back(server_boxes(client.options(), schema, v, n));
+      m_bytes.push_back(server_bytes(m_boxes.back(), schema.variables[v].type));
     }
+    m_last.resize(schema.variables.size());
+    m_share.assign(n, 0);
+    m_messages.assign(n, 0);
+    act(Packer(Action::open, m_number, client.number(), path, options, schema));
+    if (!options.continues) return;
+    Opened opened;
+    timed(Phase::open, [&] { opened = client.wait_for_open(); });
+    opened.is_continued ? begin_with_kept_records() : begin_anew(opened.why_anew);
   }
-  m_work.stall_seconds += m_client.ring().stall_seconds() - stalled;
-}
 
-/// Adds to the sum of the last put, whose key is in the batch.
-void AsyncFile::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
-  const auto key = std::find(m_keys.begin(), m_keys.end(), Key{v, record});
-  if (key != m_keys.end()) m_sums[static_cast<std::size_t>(key - m_keys.begin())] += sum;
-}
-
-void AsyncFile::finish_record(std::int64_t step) {
-  timed(Phase::wait, [&] {
+  ~AsyncFile() override {
+    if (m_is_closed) return;
     end_batch();
-    act(Packer(Action::end_record, m_number, step));
-    m_client.agree_late(error());
-  });
-}
+    act(Packer(Action::abandon, m_number));
+  }
 
-void AsyncFile::commit_records(std::int64_t step) {
-  act(Packer(Action::commit, m_number, step));
-  m_client.servers().expect_mark(m_group);
-}
+  std::map<std::string, std::string> hints() const override { return {}; }
+  /// Adds to the sum of the last put, whose key is in the batch.
+  void add_sum(std::size_t v, std::size_t record, std::uint64_t sum) override {
+    const auto key = std::find(m_keys.begin(), m_keys.end(), Key{v, record});
+    if (key != m_keys.end()) m_sums[static_cast<std::size_t>(key - m_keys.begin())] += sum;
+  }
 
-void AsyncFile::close_and_commit(std::int64_t step) {
-  timed(Phase::close, [&] {
-    end_batch();
-    m_client.agree_late(error());
-    act(Packer(Action::close, m_client.servers().marks(m_group), m_number, time_of_day(), step));
+private:
+  void reserve(std::int64_t /*records*/) override {}
+  void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override {
+    join_batch(v, record);
+    if (slab.elements() == 0) return;
+    const double stalled = m_client.ring().stall_seconds();
+    for (std::size_t s = 0; s < m_boxes[v].size(); ++s) {
+      for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
+        const Hyperslab part = slice(slab, m_boxes[v][s][b]);
+        if (part.elements() == 0) continue;
+        const std::int64_t sent =
+            m_client.send(m_group, static_cast<int>(s), m_batch, v, record, b, part,
+                          schema().variables[v].type, m_work.message_bytes);
+        m_messages[s] += sent;
+        m_work.messages += sent;
+      }
+    }
+    m_work.stall_seconds += m_client.ring().stall_seconds() - stalled;
+  }
+
+  void finish_record(std::int64_t step) override {
+    timed(Phase::wait, [&] {
+      end_batch();
+      act(Packer(Action::end_record, m_number, step));
+      m_client.agree_late(error());
+    });
+  }
+
+  bool can_commit_records() const override { return true; } ///< the servers decide
+  bool is_time_to_commit() const override { return false; } ///< the servers decide
+  void commit_records(std::int64_t step) override {
+    act(Packer(Action::commit, m_number, step));
     m_client.servers().expect_mark(m_group);
-  });
-  m_is_closed = true;
+  }
+
+  void close_and_commit(std::int64_t step) override {
+    timed(Phase::close, [&] {
+      end_batch();
+      m_client.agree_late(error());
+      act(Packer(Action::close, m_client.servers().marks(m_group), m_number, time_of_day(), step));
+      m_client.servers().expect_mark(m_group);
+    });
+    m_is_closed = true;
+  }
+
+  Work work() const override { return m_work; }
+
+  /// A batch ends before a server would get more than -io_buffer; a variable and record is not
+  /// split.
+  void join_batch(std::size_t v, std::size_t record) {
+    if (std::find(m_keys.begin(), m_keys.end(), Key{v, record}) != m_keys.end()) return;
+    if (m_last[v] == record) {
+      throw Error("file '" + path() + "': variable '" + schema().variables[v].name +
+                  "': expected all puts of its values one after " + "the other (transport " +
+                  m_client.options().transport + "), found one more after others had been sent");
+    }
+    if (ends_before(m_share, m_bytes[v], m_client.options().batch_bytes())) end_batch();
+    if (m_batch < 0) {
+      m_batch = m_client.servers().next_batch();
+      act(Packer(Action::begin_batch, m_batch, m_number));
+    }
+    m_keys.push_back({v, record});
+    if (sums()) m_sums.push_back(0);
+    for (std::size_t s = 0; s < m_share.size(); ++s) m_share[s] += m_bytes[v][s];
+  }
+
+  void end_batch() {
+    if (m_batch < 0) return;
+    m_client.end_batch(m_group, m_batch, m_messages, m_sums);
+    act(Packer(Action::end_batch, m_batch, m_keys));
+    for (const Key& key : m_keys) m_last[key.v] = key.record;
+    m_batch = -1;
+    m_keys.clear();
+    m_sums.clear();
+    std::fill(m_share.begin(), m_share.end(), 0);
+    std::fill(m_messages.begin(), m_messages.end(), 0);
+  }
+
+  void act(const Packer& action) { m_client.servers().act(m_group, action); }
+
+  Client& m_client;
+  int m_group, m_number;
+  std::vector<Boxes> m_boxes;                    ///< of each variable, by server
+  std::vector<std::vector<std::size_t>> m_bytes; ///< of each variable, sent to each server
+  /// By variable: the record (or none) whose batch was the last to end.
+  std::vector<std::optional<std::size_t>> m_last;
+  int m_batch = -1;                     ///< open batch; -1: none
+  std::vector<Key> m_keys;              ///< of the batch
+  std::vector<std::uint64_t> m_sums;    ///< of this rank's values, by key; empty if not wanted
+  std::vector<std::size_t> m_share;     ///< bytes of the batch, by server
+  std::vector<std::int64_t> m_messages; ///< of the batch, from this rank, by server
+  bool m_is_closed = false;
+  Work m_work;
+};
+
+} // namespace
+
+std::unique_ptr<File> open_async(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                 FileOptions options, bool makes_sums, Client& client,
+                                 Statistics& total) {
+  return std::make_unique<AsyncFile>(comm, path, schema, options, makes_sums, client, total);
 }
 
 } // namespace nunatak::io

@@ -1,13 +1,19 @@
 #include "io/async/serve.hpp"
 
+#include "io/async/inbox.hpp"
 #include "io/async/ring.hpp"
 #include "io/registry.hpp"
 #include "io/watchdog.hpp"
+#include "io/writer.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <limits>
 #include <malloc.h>
+#include <map>
+#include <memory>
+#include <optional>
 #include <sys/resource.h>
 
 namespace nunatak::io {
@@ -34,6 +40,15 @@ void keep_memory() {
 #endif
 }
 
+/// The options of the Writer of the servers: values already lie where the layout wants them.
+Options server_options(Options options) {
+  options.transport = "sync";
+  const bool has_subfiles = layout_row(options).subfiles;
+  options.layout = has_subfiles ? "file-per-aggregator" : "native";
+  if (has_subfiles) options.ranks_per_node = options.aggregators = 1; // each server writes one
+  return options;
+}
+
 } // namespace
 
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
@@ -58,279 +73,6 @@ bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::s
   return false;
 }
 
-Options server_options(Options options) {
-  options.transport = "sync";
-  const bool has_subfiles = layout_row(options).subfiles;
-  options.layout = has_subfiles ? "file-per-aggregator" : "native";
-  if (has_subfiles) options.ranks_per_node = options.aggregators = 1; // each server writes one
-  return options;
-}
-
-Server::Server(Servers& servers, int group)
-    : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())), m_inbox(servers, m_comm),
-      m_began(MPI_Wtime()) {
-  MPI_Comm_rank(m_comm, &m_rank);
-  MPI_Comm_size(m_comm, &m_size);
-}
-
-int Server::run() {
-  remember_signals();
-  keep_memory();
-  Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
-  while (!m_status) {
-    forward_signal();
-    bool has_done = take();
-    if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
-      execute(m_inbox.pop_action());
-      has_done = true;
-    }
-    if (has_done) {
-      nap.wake();
-      Watchdog::of_process().advance();
-    } else {
-      const double start = MPI_Wtime();
-      nap.sleep();
-      m_idle += MPI_Wtime() - start;
-    }
-  }
-  MPI_Comm_free(&m_comm);
-  return m_has_failed ? 2 : *m_status; // 2: the exit status of errors
-}
-
-/// Compute rank 0 decides when the run ends.
-void Server::forward_signal() {
-  const Request request = asked_to_end();
-  if (request <= m_forwarded) return;
-  m_forwarded = request;
-  m_servers.send(m_servers.compute().front(), news_tag, Packer(News::signalled, request).bytes());
-}
-
-/// A batch ends when all of its values have come, a file when the series before it are committed.
-bool Server::is_ready(const Bytes& action) {
-  Unpacker from(action.data());
-  const auto what = from.take<Action>();
-  if (what == Action::end_batch) return m_inbox.is_complete(from.take<int>());
-  if (what == Action::stop) from.take<int>(); // status
-  return (what != Action::close && what != Action::stop) || has_marks(from.take<int>());
-}
-
-/// So many commits and closes of series have been done, well or not.
-bool Server::has_marks(int marks) {
-  while (m_marks < marks) {
-    const std::optional<Bytes> mark = m_servers.receive(MPI_ANY_SOURCE, mark_tag);
-    if (!mark) return false;
-    m_marks += 1;
-    if (Unpacker(mark->data()).take<bool>()) m_first_failed = std::min(m_first_failed, m_marks);
-  }
-  return true;
-}
-
-void Server::execute(const Bytes& action) {
-  Unpacker from(action.data());
-  const auto what = from.take<Action>();
-  try {
-    perform(what, from);
-  } catch (const Error& error) { // of all servers of the group
-    fail(error.what());
-  }
-  if (m_group == 0 || m_rank > 0 || (what != Action::commit && what != Action::close)) return;
-  for (const int server : m_servers.group(0))
-    m_servers.send(server, mark_tag, Packer(m_has_failed).bytes());
-}
-
-void Server::perform(Action what, Unpacker& from) {
-  switch (what) {
-  case Action::writer:
-    return make_writer(from);
-  case Action::open:
-    return open(announce(from));
-  case Action::begin_batch: {
-    const int number = from.take<int>();
-    return begin_batch(number, from.take<int>());
-  }
-  case Action::end_batch:
-    return end_batch(from);
-  case Action::end_record:
-  case Action::commit: {
-    File* const open_file = file(from).file.get();
-    const auto step = from.take<std::int64_t>();
-    if (open_file == nullptr) return;
-    if (what == Action::end_record) open_file->end_record(step);
-    if (what == Action::commit) open_file->commit(step);
-    return;
-  }
-  case Action::close: {
-    if (from.take<int>() >= m_first_failed) drop_files(); // the other servers report the error
-    const int number = from.take<int>();
-    m_files.at(number).closed_at = from.take<double>();
-    return close(number, from.take<std::int64_t>());
-  }
-  case Action::abandon:
-    m_files.erase(from.take<int>());
-    return;
-  case Action::finish:
-    return report(from.take<int>());
-  case Action::stop:
-    m_status = from.take<int>();
-    tell(Packer(News::stopped));
-  }
-}
-
-void Server::make_writer(Unpacker& from) {
-  Writing& writing = m_writers[from.take<int>()];
-  if (from.take<std::size_t>() != knobs().size())
-    throw Error("output: expected servers of the same version as the program");
-  for (const Knob& knob : knobs())
-    set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
-  writing.writer = std::make_unique<Writer>(
-      m_servers.comm(), server_options(writing.options),
-      "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")",
-      [this](std::size_t bytes, const std::function<void()>& call) {
-        call_in_thread(bytes, call, [this] { return take_ahead(); });
-      });
-}
-
-void Server::open(OpenFile& opened) {
-  if (m_has_failed) return; // and they know
-  opened.file =
-      m_writers.at(opened.writer).writer->open(opened.path, opened.schema, opened.options);
-  if (opened.options.continues)
-    tell(Packer(News::opened, opened.file->is_continued(), opened.file->why_anew()));
-}
-
-void Server::end_batch(Unpacker& from) {
-  const int number = from.take<int>();
-  const auto keys = from.take<std::vector<Key>>();
-  Batch batch = std::move(m_batches.at(number));
-  m_batches.erase(number);
-  m_inbox.close_batch(number);
-  OpenFile& its_file = m_files.at(batch.file);
-  const bool is_written = its_file.file != nullptr && !m_has_failed;
-  const std::vector<std::uint64_t>& sums = m_inbox.sums();
-  if (is_written) {
-    agree(m_comm, [&] {
-      if (sums.size() > keys.size()) {
-        throw Error("file '" + its_file.file->path() +
-                    "': expected the same variables from all ranks, found " +
-                    std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) +
-                    " of rank 0");
-      }
-      for (const Key& key : keys) {
-        const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
-        const std::size_t found = part_of_batch(batch, key).elements;
-        if (found == expected) continue;
-        throw Error("file '" + its_file.file->path() + "': variable '" +
-                    its_file.schema.variables[key.v].name + "': expected " +
-                    std::to_string(expected) + " values for server " + std::to_string(m_rank) +
-                    ", found " + std::to_string(found) +
-                    " at the end of what the ranks have put together");
-      }
-    });
-    for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
-    for (std::size_t k = 0; k < sums.size(); ++k)
-      its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
-  }
-}
-
-/// Box by box; servers that have fewer take part with nothing.
-void Server::write(OpenFile& its_file, const Key& key, Assembled& part) {
-  const Variable& variable = its_file.schema.variables[key.v];
-  std::size_t most = 0;
-  for (const auto& boxes : its_file.boxes[key.v]) most = std::max(most, boxes.size());
-  const std::vector<Box>& mine = its_file.boxes[key.v][me()];
-  with_type(variable.type, [&](auto zero) {
-    const auto* values = reinterpret_cast<const decltype(zero)*>(part.values.data());
-    for (std::size_t b = 0; b < most; ++b) {
-      const bool is_mine = b < mine.size();
-      const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
-      its_file.file->put(variable.name, key.record, block, is_mine ? values : nullptr);
-      if (is_mine) values += mine[b].elements();
-    }
-  });
-}
-
-void Server::close(int number, std::int64_t step) {
-  OpenFile& its_file = m_files.at(number);
-  if (its_file.file != nullptr) {
-    its_file.file->close(step);
-    tell(Packer(News::committed, its_file.file->path()));
-    double& longest = m_writers.at(its_file.writer).longest_handover;
-    longest = std::max(longest, time_of_day() - its_file.closed_at);
-  }
-  m_files.erase(number);
-}
-
-void Server::report(int number) {
-  const auto found = m_writers.find(number);
-  ServerReport report;
-  report.servers = m_size;
-  if (found != m_writers.end() && found->second.writer != nullptr) {
-    report.summary = summarize(m_comm, found->second.writer->statistics());
-    report.handover_seconds = found->second.longest_handover;
-  }
-  report.idle_share = over_ranks(m_comm, {m_idle / (MPI_Wtime() - m_began)}).front().mean;
-  report.peak_bytes = static_cast<std::int64_t>(
-      over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
-  std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
-  MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
-  report.messages = taken[0];
-  report.message_bytes = taken[1];
-  m_inbox.restart_counts();
-  m_idle = 0.0;
-  m_began = MPI_Wtime();
-  tell(Packer(News::finished, number, m_group, report));
-}
-
-/// The files stay as they were last committed. Their errors are the same as the first.
-void Server::fail(const std::string& what) {
-  drop_files();
-  tell(Packer(News::error, what));
-}
-
-void Server::drop_files() {
-  m_has_failed = true;
-  for (auto& [number, its_file] : m_files) its_file.file.reset();
-}
-
-void Server::tell(const Packer& news) {
-  if (m_rank == 0) m_servers.send(m_servers.compute().front(), news_tag, news.bytes());
-}
-
-// What a server takes from the ranks that compute, in any order, and at any time.
-
-bool Server::take() {
-  return m_inbox.poll([this](int number, const std::byte* message) {
-    if (!m_has_failed) place(m_batches.at(number), message);
-  });
-}
-
-/// The same while a disk is waited for: the next batch is begun before its action is executed, and
-/// another one if the open ones have ended and are small.
-bool Server::take_ahead() {
-  constexpr std::size_t small = 1 << 20; // bytes
-  const bool has_taken = take();
-  std::size_t ended = 0, bytes = 0; // of the open batches
-  for (const Bytes& action : m_inbox.actions()) {
-    Unpacker from(action.data());
-    const auto what = from.take<Action>();
-    if (what == Action::writer) break; // what comes after it needs its options
-    if (what == Action::open) announce(from);
-    if (what == Action::begin_batch) {
-      const int number = from.take<int>();
-      const bool is_open = m_batches.count(number) > 0;
-      if (!is_open && (ended < m_batches.size() || bytes > small)) break;
-      begin_batch(number, from.take<int>());
-    }
-    if (what == Action::end_batch) {
-      const Batch& batch = m_batches.at(from.take<int>());
-      ended += 1;
-      for (const Key& key : from.take<std::vector<Key>>())
-        bytes += bytes_here(m_files.at(batch.file), key.v);
-    }
-  }
-  return has_taken;
-}
-
 void call_in_thread(std::size_t bytes, const std::function<void()>& call,
                     const std::function<bool()>& take) {
   using Microseconds = std::chrono::microseconds;
@@ -344,58 +86,375 @@ void call_in_thread(std::size_t bytes, const std::function<void()>& call,
   done.get();
 }
 
-/// Of a variable.
-std::size_t Server::bytes_here(const OpenFile& file, std::size_t v) const {
-  return elements_of(file.boxes[v][me()]) * bytes_of(file.schema.variables[v].type);
-}
+namespace {
 
-/// Its values are taken from now on, if they are not already. Local.
-void Server::begin_batch(int number, int file) {
-  const auto [batch, is_new] = m_batches.try_emplace(number);
-  if (!is_new) return;
-  batch->second.file = file;
-  m_inbox.open_batch(number);
-}
-
-/// What is needed to take the values of a file, if it is not known already. Local.
-Server::OpenFile& Server::announce(Unpacker& from) {
-  const auto [file, is_new] = m_files.try_emplace(from.take<int>());
-  OpenFile& opened = file->second;
-  if (!is_new) return opened;
-  opened.writer = from.take<int>();
-  opened.path = from.take<std::string>();
-  opened.options = from.take<FileOptions>();
-  opened.options.sums_are_given = true;
-  opened.schema = from.take<Schema>();
-  for (std::size_t v = 0; v < opened.schema.variables.size(); ++v) {
-    opened.boxes.push_back(server_boxes(m_writers.at(opened.writer).options, opened.schema, v,
-                                        static_cast<std::size_t>(m_size)));
+class Server {
+public:
+  Server(Servers& servers, int group)
+      : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())),
+        m_inbox(servers, m_comm), m_began(MPI_Wtime()) {
+    MPI_Comm_rank(m_comm, &m_rank);
+    MPI_Comm_size(m_comm, &m_size);
   }
-  return opened;
-}
 
-Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
-  const auto [found, is_new] = batch.parts.try_emplace(key);
-  if (!is_new) return found->second;
-  found->second.values.of_size(bytes_here(m_files.at(batch.file), key.v));
-  return found->second;
-}
+  /// Serves until Action::stop; returns the exit status.
+  int run() {
+    remember_signals();
+    keep_memory();
+    Nap nap(8000); // a look takes some 30 us, so that an idle server needs less than 1 % of a core
+    while (!m_status) {
+      forward_signal();
+      bool has_done = take();
+      if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
+        execute(m_inbox.pop_action());
+        has_done = true;
+      }
+      if (has_done) {
+        nap.wake();
+        Watchdog::of_process().advance();
+      } else {
+        const double start = MPI_Wtime();
+        nap.sleep();
+        m_idle += MPI_Wtime() - start;
+      }
+    }
+    MPI_Comm_free(&m_comm);
+    return m_has_failed ? 2 : *m_status; // 2: the exit status of errors
+  }
 
-/// Copy the values of a message to where they belong.
-void Server::place(Batch& batch, const std::byte* message) {
-  Unpacker from(message);
-  from.take<int>(); // so that the rest lies at multiples of 8 bytes
-  const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(),
-             b = from.take<std::size_t>();
-  const auto region = from.take<Box>();
-  const OpenFile& file = m_files.at(batch.file);
-  const std::size_t bytes = bytes_of(file.schema.variables[v].type);
-  const std::vector<Box>& boxes = file.boxes[v][me()];
-  std::size_t before = 0; // elements of the boxes before this one
-  for (std::size_t k = 0; k < b; ++k) before += boxes[k].elements();
-  Assembled& part = part_of_batch(batch, {v, record});
-  copy(region, region, from.rest(), boxes[b], part.values.data() + before * bytes, bytes);
-  part.elements += region.elements();
-}
+private:
+  /// A variable (and record) of a batch: the boxes of this server, one after the other.
+  struct Assembled {
+    Buffer values;
+    std::size_t elements = 0; ///< that have come
+  };
+  struct Batch {
+    int file = 0;
+    std::map<Key, Assembled> parts;
+  };
+  struct OpenFile {
+    int writer = 0;
+    std::string path;
+    FileOptions options;
+    Schema schema;
+    std::vector<Boxes> boxes;   ///< of each variable, by server
+    std::unique_ptr<File> file; ///< nullptr before it is opened, and after an error
+    double closed_at = 0.0;
+  };
+  struct Writing { ///< for a Writer of the clients
+    std::unique_ptr<Writer> writer;
+    Options options;
+    double longest_handover = 0.0;
+  };
+
+  /// Takes what has come, in any order and at any time; false if there was nothing.
+  bool take() {
+    return m_inbox.poll([this](int number, const std::byte* message) {
+      if (!m_has_failed) place(m_batches.at(number), message);
+    });
+  }
+
+  /// The same while a disk is waited for: the next batch is begun before its action is executed,
+  /// and another one if the open ones have ended and are small.
+  bool take_ahead() {
+    constexpr std::size_t small = 1 << 20; // bytes
+    const bool has_taken = take();
+    std::size_t ended = 0, bytes = 0; // of the open batches
+    for (const Bytes& action : m_inbox.actions()) {
+      Unpacker from(action.data());
+      const auto what = from.take<Action>();
+      if (what == Action::writer) break; // what comes after it needs its options
+      if (what == Action::open) announce(from);
+      if (what == Action::begin_batch) {
+        const int number = from.take<int>();
+        const bool is_open = m_batches.count(number) > 0;
+        if (!is_open && (ended < m_batches.size() || bytes > small)) break;
+        begin_batch(number, from.take<int>());
+      }
+      if (what == Action::end_batch) {
+        const Batch& batch = m_batches.at(from.take<int>());
+        ended += 1;
+        for (const Key& key : from.take<std::vector<Key>>())
+          bytes += bytes_here(m_files.at(batch.file), key.v);
+      }
+    }
+    return has_taken;
+  }
+
+  /// Copy the values of a message to where they belong.
+  void place(Batch& batch, const std::byte* message) {
+    Unpacker from(message);
+    from.take<int>(); // so that the rest lies at multiples of 8 bytes
+    const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(),
+               b = from.take<std::size_t>();
+    const auto region = from.take<Box>();
+    const OpenFile& file = m_files.at(batch.file);
+    const std::size_t bytes = bytes_of(file.schema.variables[v].type);
+    const std::vector<Box>& boxes = file.boxes[v][me()];
+    std::size_t before = 0; // elements of the boxes before this one
+    for (std::size_t k = 0; k < b; ++k) before += boxes[k].elements();
+    Assembled& part = part_of_batch(batch, {v, record});
+    copy(region, region, from.rest(), boxes[b], part.values.data() + before * bytes, bytes);
+    part.elements += region.elements();
+  }
+
+  Server::Assembled& part_of_batch(Batch& batch, const Key& key) {
+    const auto [found, is_new] = batch.parts.try_emplace(key);
+    if (!is_new) return found->second;
+    found->second.values.of_size(bytes_here(m_files.at(batch.file), key.v));
+    return found->second;
+  }
+
+  /// Compute rank 0 decides when the run ends.
+  void forward_signal() {
+    const Request request = asked_to_end();
+    if (request <= m_forwarded) return;
+    m_forwarded = request;
+    m_servers.send(m_servers.compute().front(), news_tag, Packer(News::signalled, request).bytes());
+  }
+
+  /// A batch ends when all of its values have come, a file when the series before it are committed.
+  bool is_ready(const Bytes& action) {
+    Unpacker from(action.data());
+    const auto what = from.take<Action>();
+    if (what == Action::end_batch) return m_inbox.is_complete(from.take<int>());
+    if (what == Action::stop) from.take<int>(); // status
+    return (what != Action::close && what != Action::stop) || has_marks(from.take<int>());
+  }
+
+  /// So many commits and closes of series have been done, well or not.
+  bool has_marks(int marks) {
+    while (m_marks < marks) {
+      const std::optional<Bytes> mark = m_servers.receive(MPI_ANY_SOURCE, mark_tag);
+      if (!mark) return false;
+      m_marks += 1;
+      if (Unpacker(mark->data()).take<bool>()) m_first_failed = std::min(m_first_failed, m_marks);
+    }
+    return true;
+  }
+
+  void execute(const Bytes& action) {
+    Unpacker from(action.data());
+    const auto what = from.take<Action>();
+    try {
+      perform(what, from);
+    } catch (const Error& error) { // of all servers of the group
+      fail(error.what());
+    }
+    if (m_group == 0 || m_rank > 0 || (what != Action::commit && what != Action::close)) return;
+    for (const int server : m_servers.group(0))
+      m_servers.send(server, mark_tag, Packer(m_has_failed).bytes());
+  }
+
+  void perform(Action what, Unpacker& from) {
+    switch (what) {
+    case Action::writer:
+      return make_writer(from);
+    case Action::open:
+      return open(announce(from));
+    case Action::begin_batch: {
+      const int number = from.take<int>();
+      return begin_batch(number, from.take<int>());
+    }
+    case Action::end_batch:
+      return end_batch(from);
+    case Action::end_record:
+    case Action::commit: {
+      File* const open_file = file(from).file.get();
+      const auto step = from.take<std::int64_t>();
+      if (open_file == nullptr) return;
+      if (what == Action::end_record) open_file->end_record(step);
+      if (what == Action::commit) open_file->commit(step);
+      return;
+    }
+    case Action::close: {
+      if (from.take<int>() >= m_first_failed) drop_files(); // the other servers report the error
+      const int number = from.take<int>();
+      m_files.at(number).closed_at = from.take<double>();
+      return close(number, from.take<std::int64_t>());
+    }
+    case Action::abandon:
+      m_files.erase(from.take<int>());
+      return;
+    case Action::finish:
+      return report(from.take<int>());
+    case Action::stop:
+      m_status = from.take<int>();
+      tell(Packer(News::stopped));
+    }
+  }
+
+  void make_writer(Unpacker& from) {
+    Writing& writing = m_writers[from.take<int>()];
+    if (from.take<std::size_t>() != knobs().size())
+      throw Error("output: expected servers of the same version as the program");
+    for (const Knob& knob : knobs())
+      set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
+    Options options = server_options(writing.options);
+    options.call_disk = [this](std::size_t bytes, const std::function<void()>& call) {
+      call_in_thread(bytes, call, [this] { return take_ahead(); });
+    };
+    writing.writer = std::make_unique<Writer>(
+        m_servers.comm(), options,
+        "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
+  }
+
+  /// Its values are taken from now on, if they are not already. Local.
+  void begin_batch(int number, int file) {
+    const auto [batch, is_new] = m_batches.try_emplace(number);
+    if (!is_new) return;
+    batch->second.file = file;
+    m_inbox.open_batch(number);
+  }
+
+  /// What is needed to take the values of a file, if it is not known already. Local.
+  Server::OpenFile& announce(Unpacker& from) {
+    const auto [file, is_new] = m_files.try_emplace(from.take<int>());
+    OpenFile& opened = file->second;
+    if (!is_new) return opened;
+    opened.writer = from.take<int>();
+    opened.path = from.take<std::string>();
+    opened.options = from.take<FileOptions>();
+    opened.options.sums_are_given = true;
+    opened.schema = from.take<Schema>();
+    for (std::size_t v = 0; v < opened.schema.variables.size(); ++v) {
+      opened.boxes.push_back(server_boxes(m_writers.at(opened.writer).options, opened.schema, v,
+                                          static_cast<std::size_t>(m_size)));
+    }
+    return opened;
+  }
+
+  void open(OpenFile& opened) {
+    if (m_has_failed) return; // and they know
+    opened.file =
+        m_writers.at(opened.writer).writer->open(opened.path, opened.schema, opened.options);
+    if (opened.options.continues)
+      tell(Packer(News::opened, opened.file->is_continued(), opened.file->why_anew()));
+  }
+
+  void end_batch(Unpacker& from) {
+    const int number = from.take<int>();
+    const auto keys = from.take<std::vector<Key>>();
+    Batch batch = std::move(m_batches.at(number));
+    m_batches.erase(number);
+    m_inbox.close_batch(number);
+    OpenFile& its_file = m_files.at(batch.file);
+    const bool is_written = its_file.file != nullptr && !m_has_failed;
+    const std::vector<std::uint64_t>& sums = m_inbox.sums();
+    if (is_written) {
+      agree(m_comm, [&] {
+        if (sums.size() > keys.size()) {
+          throw Error("file '" + its_file.file->path() +
+                      "': expected the same variables from all ranks, found " +
+                      std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) +
+                      " of rank 0");
+        }
+        for (const Key& key : keys) {
+          const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
+          const std::size_t found = part_of_batch(batch, key).elements;
+          if (found == expected) continue;
+          throw Error("file '" + its_file.file->path() + "': variable '" +
+                      its_file.schema.variables[key.v].name + "': expected " +
+                      std::to_string(expected) + " values for server " + std::to_string(m_rank) +
+                      ", found " + std::to_string(found) +
+                      " at the end of what the ranks have put together");
+        }
+      });
+      for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
+      for (std::size_t k = 0; k < sums.size(); ++k)
+        its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
+    }
+  }
+
+  /// Box by box; servers that have fewer take part with nothing.
+  void write(OpenFile& its_file, const Key& key, Assembled& part) {
+    const Variable& variable = its_file.schema.variables[key.v];
+    std::size_t most = 0;
+    for (const auto& boxes : its_file.boxes[key.v]) most = std::max(most, boxes.size());
+    const std::vector<Box>& mine = its_file.boxes[key.v][me()];
+    with_type(variable.type, [&](auto zero) {
+      const auto* values = reinterpret_cast<const decltype(zero)*>(part.values.data());
+      for (std::size_t b = 0; b < most; ++b) {
+        const bool is_mine = b < mine.size();
+        const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
+        its_file.file->put(variable.name, key.record, block, is_mine ? values : nullptr);
+        if (is_mine) values += mine[b].elements();
+      }
+    });
+  }
+
+  void close(int number, std::int64_t step) {
+    OpenFile& its_file = m_files.at(number);
+    if (its_file.file != nullptr) {
+      its_file.file->close(step);
+      tell(Packer(News::committed, its_file.file->path()));
+      double& longest = m_writers.at(its_file.writer).longest_handover;
+      longest = std::max(longest, time_of_day() - its_file.closed_at);
+    }
+    m_files.erase(number);
+  }
+
+  void report(int number) {
+    const auto found = m_writers.find(number);
+    ServerReport report;
+    report.servers = m_size;
+    if (found != m_writers.end() && found->second.writer != nullptr) {
+      report.summary = summarize(m_comm, found->second.writer->statistics());
+      report.handover_seconds = found->second.longest_handover;
+    }
+    report.idle_share = over_ranks(m_comm, {m_idle / (MPI_Wtime() - m_began)}).front().mean;
+    report.peak_bytes = static_cast<std::int64_t>(
+        over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
+    std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
+    MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
+    report.messages = taken[0];
+    report.message_bytes = taken[1];
+    m_inbox.restart_counts();
+    m_idle = 0.0;
+    m_began = MPI_Wtime();
+    tell(Packer(News::finished, number, m_group, report));
+  }
+
+  /// The files stay as they were last committed. Their errors are the same as the first.
+  void fail(const std::string& what) {
+    drop_files();
+    tell(Packer(News::error, what));
+  }
+
+  void drop_files() {
+    m_has_failed = true;
+    for (auto& [number, its_file] : m_files) its_file.file.reset();
+  }
+
+  void tell(const Packer& news) {
+    if (m_rank == 0) m_servers.send(m_servers.compute().front(), news_tag, news.bytes());
+  }
+
+  /// Of a variable.
+  std::size_t bytes_here(const OpenFile& file, std::size_t v) const {
+    return elements_of(file.boxes[v][me()]) * bytes_of(file.schema.variables[v].type);
+  }
+
+  OpenFile& file(Unpacker& from) { return m_files.at(from.take<int>()); }
+  std::size_t me() const { return static_cast<std::size_t>(m_rank); }
+
+  Servers& m_servers;
+  int m_group, m_rank = 0, m_size = 1;
+  MPI_Comm m_comm; ///< of the sums
+  Inbox m_inbox;
+  std::map<int, Writing> m_writers;
+  std::map<int, OpenFile> m_files;
+  std::map<int, Batch> m_batches; ///< open
+  bool m_has_failed = false;
+  std::optional<int> m_status; ///< of stop
+  Request m_forwarded = Request::none;
+  /// Received from the servers of the series (Servers::marks); the first one of a failure.
+  int m_marks = 0, m_first_failed = std::numeric_limits<int>::max();
+  double m_began, m_idle = 0.0;
+};
+
+} // namespace
+
+int serve(Servers& servers, int group) { return Server(servers, group).run(); }
 
 } // namespace nunatak::io

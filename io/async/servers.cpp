@@ -101,7 +101,7 @@ Servers* Servers::of(MPI_Comm comm) {
 }
 
 int Servers::serve() {
-  const int status = Server(*this, m_group).run();
+  const int status = io::serve(*this, m_group);
   wait_for_sent();
   return status;
 }

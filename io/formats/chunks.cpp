@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <sstream>
 
 namespace nunatak::io {
 
@@ -24,8 +23,7 @@ void cut(std::vector<std::size_t>& chunk, std::size_t element, std::size_t bytes
 
 std::map<std::string, std::size_t> parse(const Schema& schema, const std::string& text) {
   std::map<std::string, std::size_t> lengths;
-  std::istringstream words(text);
-  for (std::string word; std::getline(words, word, ',');) {
+  for (const std::string& word : split(text, ',')) {
     const std::size_t equal = word.find('=');
     const std::string name = word.substr(0, equal),
                       digits = equal == std::string::npos ? "" : word.substr(equal + 1);
@@ -36,15 +34,11 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
           "output chunk: expected auto, record or lengths by dimension (y=64,x=64), found '" +
           text + "'");
     }
-    std::string names;
-    bool is_known = false;
-    for (const Dimension& d : schema.dimensions) {
-      names += (names.empty() ? "" : ", ") + d.name;
-      is_known = is_known || d.name == name;
-    }
-    if (!is_known)
-      throw Error("output chunk: expected a dimension of the file (" + names + "), found '" + name +
-                  "'");
+    std::vector<std::string> names;
+    for (const Dimension& d : schema.dimensions) names.push_back(d.name);
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      throw Error("output chunk: expected a dimension of the file (" + joined(names) +
+                  "), found '" + name + "'");
     lengths[name] = std::stoull(digits);
   }
   return lengths;

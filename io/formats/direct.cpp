@@ -136,8 +136,6 @@ public:
   Direct(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {}
 
-  void use_disk_caller(const DiskCaller& call_disk) override { m_call_disk = call_disk; }
-
   void define() override {
     on_rank_0(m_comm, [&] {
       create_classic(m_path, m_schema, m_options);
@@ -262,7 +260,7 @@ private:
       if (m_options.calls == "mpiio") { // calls of MPI
         write_all_runs();
       } else {
-        m_call_disk(bytes, write_all_runs);
+        m_options.call_disk(bytes, write_all_runs);
       }
     });
   }
@@ -336,7 +334,6 @@ private:
   Buffer m_buffer;                ///< of their values
   std::string m_header;           ///< as it was defined, on rank 0
   bool m_has_new_history = false; ///< not yet written to the reopened file; on rank 0
-  DiskCaller m_call_disk = call_at_once;
   KeptError m_error;
   Work m_work;
 };

@@ -63,8 +63,6 @@ class Format {
 public:
   virtual ~Format() = default;
 
-  /// Makes calls that wait for a disk through `call_disk` from now on, if the format can.
-  virtual void use_disk_caller(const DiskCaller& /*call_disk*/) {}
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
   /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.

@@ -13,7 +13,6 @@
 #include <netcdf_par.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 
 namespace nunatak::io {

@@ -2,8 +2,6 @@
 
 #include "io/box.hpp"
 
-#include <algorithm>
-
 namespace nunatak::io {
 
 ClassicLayout packed_layout(const Schema& schema) {

@@ -3,7 +3,6 @@
 #include "io/agree.hpp"
 #include "io/layouts/exchange.hpp"
 
-#include <algorithm>
 #include <map>
 
 namespace nunatak::io {
@@ -79,7 +78,6 @@ public:
   }
 
   // The rest is the inner format's.
-  void use_disk_caller(const DiskCaller& call) override { m_inner->use_disk_caller(call); }
   std::uint64_t expected_size(std::uint64_t n) const override { return m_inner->expected_size(n); }
   std::optional<std::uint64_t> first_byte(std::size_t v) const override {
     return m_inner->first_byte(v);

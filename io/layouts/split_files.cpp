@@ -9,6 +9,8 @@
 
 namespace nunatak::io {
 
+OpenFunction open_null; // formats/null.cpp
+
 std::string subfile_suffix(std::size_t n) {
   char text[32];
   std::snprintf(text, sizeof text, ".%04zu", n);
@@ -21,6 +23,9 @@ bool is_subfile_of(const std::string& name, const std::string& whole) {
          name.find_first_not_of("0123456789", n + 1) == std::string::npos;
 }
 
+namespace {
+
+/// What aggregator `a` of `n` writes: local lengths, attributes added.
 Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
   const Rectangles rectangles(whole, n);
   Schema subfile = whole;
@@ -56,10 +61,6 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
   return subfile;
 }
 
-OpenFunction open_null; // formats/null.cpp
-
-namespace {
-
 class SplitFiles final : public Format {
 public:
   SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options,
@@ -89,12 +90,9 @@ public:
       m_first.push_back(rectangles.range(d, m_self).first);
     m_format = m_open(MPI_COMM_SELF, with_suffix(m_path, m_is_split ? subfile_suffix(m_self) : ""),
                       m_schema, m_options);
-    m_format->use_disk_caller(m_call_disk);
     m_format->define();
     if (makes_sums(m_options)) m_sums.emplace(m_schema);
   }
-
-  void use_disk_caller(const DiskCaller& call_disk) override { m_call_disk = call_disk; }
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (slab.elements() == 0) return m_format->put(v, slab);
@@ -137,8 +135,7 @@ private:
   Schema m_schema;                  ///< of this rank's file
   std::vector<std::size_t> m_first; ///< by dimension, first index of this file in the whole
   std::unique_ptr<Format> m_format; ///< on other ranks than aggregators null
-  DiskCaller m_call_disk = call_at_once;
-  std::optional<ValueSums> m_sums; ///< of this rank's file
+  std::optional<ValueSums> m_sums;  ///< of this rank's file
 };
 
 } // namespace

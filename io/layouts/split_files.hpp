@@ -32,7 +32,4 @@ std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path,
                                          const Schema& schema, const Options& options,
                                          const std::vector<int>& aggregators, OpenFunction* open);
 
-/// What aggregator `a` of `n` writes: local lengths, attributes added.
-Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n);
-
 } // namespace nunatak::io

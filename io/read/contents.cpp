@@ -1,12 +1,12 @@
 #include "io/read/contents.hpp"
 
 #include "io/agree.hpp"
+#include "io/formats/define.hpp"
 #include "io/read/classic_header.hpp"
 
 #include <netcdf.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
@@ -14,10 +14,7 @@ namespace nunatak::io {
 
 namespace {
 
-void check(int status, const std::string& path, const std::string& what) {
-  if (status != NC_NOERR)
-    throw Error("file '" + path + "': " + what + "; found: " + nc_strerror(status));
-}
+constexpr auto checked = check_status<NetcdfC>;
 
 bool is_number(nc_type type) { return type >= NC_BYTE && type <= NC_UINT64 && type != NC_CHAR; }
 
@@ -25,25 +22,25 @@ Contents::Attribute attribute_of(int nc, int variable, int number, const std::st
   char name[NC_MAX_NAME + 1] = {}, type_name[NC_MAX_NAME + 1] = {};
   nc_type type = NC_NAT;
   Contents::Attribute a;
-  check(nc_inq_attname(nc, variable, number, name), path, "name of an attribute");
+  checked(nc_inq_attname(nc, variable, number, name), path, "name of an attribute");
   const std::string what = std::string("attribute '") + name + "'";
-  check(nc_inq_att(nc, variable, name, &type, &a.length), path, what);
-  check(nc_inq_type(nc, type, type_name, nullptr), path, what);
+  checked(nc_inq_att(nc, variable, name, &type, &a.length), path, what);
+  checked(nc_inq_type(nc, type, type_name, nullptr), path, what);
   a.name = name;
   a.type = type_name;
   a.is_text = type == NC_CHAR || (type == NC_STRING && a.length == 1);
   a.is_number = is_number(type);
   if (type == NC_CHAR) {
     a.text.resize(a.length);
-    check(nc_get_att_text(nc, variable, name, a.text.data()), path, what);
+    checked(nc_get_att_text(nc, variable, name, a.text.data()), path, what);
   } else if (a.is_text) {
     char* value = nullptr;
-    check(nc_get_att_string(nc, variable, name, &value), path, what);
+    checked(nc_get_att_string(nc, variable, name, &value), path, what);
     a.text = value != nullptr ? value : "";
     nc_free_string(1, &value);
   } else if (a.is_number) {
     a.numbers.resize(a.length);
-    check(nc_get_att_double(nc, variable, name, a.numbers.data()), path, what);
+    checked(nc_get_att_double(nc, variable, name, a.numbers.data()), path, what);
     if (type == NC_FLOAT || type == NC_DOUBLE) {
       for (const double v : a.numbers) {
         if (v == std::trunc(v) && std::fabs(v) < 0x1p63)
@@ -53,7 +50,7 @@ Contents::Attribute attribute_of(int nc, int variable, int number, const std::st
       std::vector<long long> integers(a.length);
       const int status = nc_get_att_longlong(nc, variable, name, integers.data());
       if (status == NC_ERANGE) return a; // beyond int64
-      check(status, path, what);
+      checked(status, path, what);
       a.integers.assign(integers.begin(), integers.end());
     }
   }
@@ -62,8 +59,8 @@ Contents::Attribute attribute_of(int nc, int variable, int number, const std::st
 
 std::vector<Contents::Attribute> attributes_of(int nc, int variable, const std::string& path) {
   int n = 0;
-  check(variable == NC_GLOBAL ? nc_inq_natts(nc, &n) : nc_inq_varnatts(nc, variable, &n), path,
-        "number of attributes");
+  checked(variable == NC_GLOBAL ? nc_inq_natts(nc, &n) : nc_inq_varnatts(nc, variable, &n), path,
+          "number of attributes");
   std::vector<Contents::Attribute> attributes;
   for (int number = 0; number < n; ++number)
     attributes.push_back(attribute_of(nc, variable, number, path));
@@ -103,8 +100,8 @@ NcFile::NcFile(const std::string& path) {
       path.find(':') == std::string::npos || path[0] == '/' ? path : "./" + path;
   // of NetCDF-C for classic files; by default a page, with a call for each
   std::size_t buffer = 256 << 10;
-  check(nc__open(name.c_str(), NC_NOWRITE, &buffer, &m_id), path,
-        "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
+  checked(nc__open(name.c_str(), NC_NOWRITE, &buffer, &m_id), path,
+          "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
 }
 
 NcFile::~NcFile() { nc_close(m_id); }
@@ -114,31 +111,31 @@ Contents contents_of(const NcFile& file, const std::string& path) {
   Contents contents;
   int n_dimensions = 0, n_variables = 0, n_unlimited = 0, format = 0;
   char name[NC_MAX_NAME + 1] = {};
-  check(nc_inq_format(nc, &format), path, "format");
+  checked(nc_inq_format(nc, &format), path, "format");
   contents.is_hdf5 = format == NC_FORMAT_NETCDF4 || format == NC_FORMAT_NETCDF4_CLASSIC;
-  check(nc_inq_dimids(nc, &n_dimensions, nullptr, 0), path, "dimensions");
+  checked(nc_inq_dimids(nc, &n_dimensions, nullptr, 0), path, "dimensions");
   std::vector<int> ids(static_cast<std::size_t>(n_dimensions));
-  check(nc_inq_dimids(nc, &n_dimensions, ids.data(), 0), path, "dimensions");
-  check(nc_inq_unlimdims(nc, &n_unlimited, nullptr), path, "unlimited dimensions");
+  checked(nc_inq_dimids(nc, &n_dimensions, ids.data(), 0), path, "dimensions");
+  checked(nc_inq_unlimdims(nc, &n_unlimited, nullptr), path, "unlimited dimensions");
   std::vector<int> unlimited_ids(static_cast<std::size_t>(n_unlimited));
-  check(nc_inq_unlimdims(nc, &n_unlimited, unlimited_ids.data()), path, "unlimited dimensions");
+  checked(nc_inq_unlimdims(nc, &n_unlimited, unlimited_ids.data()), path, "unlimited dimensions");
   int record_id = -1;
-  check(nc_inq_unlimdim(nc, &record_id), path, "unlimited dimension");
+  checked(nc_inq_unlimdim(nc, &record_id), path, "unlimited dimension");
   for (const int id : ids) {
     std::size_t length = 0;
-    check(nc_inq_dim(nc, id, name, &length), path, "a dimension");
+    checked(nc_inq_dim(nc, id, name, &length), path, "a dimension");
     if (id == record_id) contents.record_dimension = static_cast<int>(contents.dimensions.size());
     contents.dimensions.push_back(
         {name, length,
          std::find(unlimited_ids.begin(), unlimited_ids.end(), id) != unlimited_ids.end()});
   }
-  check(nc_inq_nvars(nc, &n_variables), path, "number of variables");
+  checked(nc_inq_nvars(nc, &n_variables), path, "number of variables");
   for (int id = 0; id < n_variables; ++id) {
     Contents::Variable v;
     int rank = 0, axes[NC_MAX_VAR_DIMS] = {};
-    check(nc_inq_var(nc, id, name, &v.nc_type, &rank, axes, nullptr), path, "a variable");
+    checked(nc_inq_var(nc, id, name, &v.nc_type, &rank, axes, nullptr), path, "a variable");
     v.name = name;
-    check(nc_inq_type(nc, v.nc_type, name, nullptr), path, "type of '" + v.name + "'");
+    checked(nc_inq_type(nc, v.nc_type, name, nullptr), path, "type of '" + v.name + "'");
     v.type = name;
     for (int n = 0; n < rank; ++n)
       v.axes.push_back(

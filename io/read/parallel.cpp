@@ -21,14 +21,6 @@ namespace nunatak::io {
 
 namespace {
 
-MPI_Datatype mpi_type_of(nc_type type) { // NetCDF numbers its types from 1
-  const MPI_Datatype types[] = {MPI_DATATYPE_NULL, MPI_SIGNED_CHAR,   MPI_CHAR,
-                                MPI_SHORT,         MPI_INT,           MPI_FLOAT,
-                                MPI_DOUBLE,        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT,
-                                MPI_UNSIGNED,      MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG};
-  return type < NC_BYTE || type > NC_UINT64 ? MPI_DATATYPE_NULL : types[type];
-}
-
 class Parallel final : public ReadSource {
 public:
   Parallel(const std::string& path, MPI_Comm comm, const ReadOptions& options)
@@ -105,9 +97,8 @@ private:
       return nc_get_vara(m_ncid, v, part.start.data(), part.count.data(), values);
     const std::vector<MPI_Offset> start(part.start.begin(), part.start.end()),
         count(part.count.begin(), part.count.end());
-    return ncmpi_get_vara_all(
-        m_ncid, v, start.data(), count.data(), values, static_cast<MPI_Offset>(part.elements()),
-        mpi_type_of(m_contents.variables[static_cast<std::size_t>(v)].nc_type));
+    // the type in memory is that of the file
+    return ncmpi_get_vara_all(m_ncid, v, start.data(), count.data(), values, 0, MPI_DATATYPE_NULL);
   }
 
   std::string m_path;
