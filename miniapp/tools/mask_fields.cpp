@@ -5,7 +5,6 @@
 #include "miniapp/base/parse.hpp"
 
 #include <limits>
-#include <optional>
 #include <set>
 
 namespace nunatak::tools {

@@ -8,9 +8,7 @@
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/world_comm.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <sstream>

@@ -17,56 +17,43 @@ public:
   Scanner(std::string_view bytes, const std::string& file) : m_bytes(bytes), m_file(file) {}
 
   std::int64_t left() const { return static_cast<std::int64_t>(m_bytes.size() - m_at); }
+  bool at_space() const { return left() > 0 && is_space(m_bytes[m_at]); }
   unsigned byte() { return static_cast<unsigned char>(m_bytes[m_at++]); }
   void skip(std::size_t n) { m_at += n; }
 
-  /// Reads a number from `min` to `max`, after white space and comments.
-  int number(const std::string& what, int min, int max) {
+  /// Reads a number from `min` to `max` of at most so many digits, after white space and comments.
+  int number(const std::string& what, int min, int max, std::size_t digits = 20) {
     skip_blanks();
-    const std::size_t start = m_at;
+    const std::size_t begin = m_at;
     std::int64_t value = 0;
-    while (left() > 0 && is_digit(m_bytes[m_at])) {
-      value = std::min<std::int64_t>(10 * value + (m_bytes[m_at++] - '0'),
-                                     std::int64_t{1} << 40); // avoids overflow; larger than any max
-    }
-    if (m_at == start) fail(what + ": expected a number, found " + here());
-    if (value < min || value > max) {
-      fail(what + ": expected a number from " + std::to_string(min) + " to " + std::to_string(max) +
-           ", found " +
-           std::string(m_bytes.substr(start, std::min<std::size_t>(m_at - start, 20))));
-    }
+    for (; left() > 0 && m_at - begin < digits && is_digit(m_bytes[m_at]); ++m_at)
+      value = std::min(10 * value + (m_bytes[m_at] - '0'), std::int64_t{1} << 40); // above any max
+    if (m_at == begin) fail(what + ": expected a number, found " + here());
+    require(value, min, max, what, std::string(m_bytes.substr(begin, m_at - begin)));
     return static_cast<int>(value);
   }
 
-  /// Reads one 0 or 1 of a plain bitmap; no space is needed between them.
-  unsigned bit(const std::string& what) {
-    skip_blanks();
-    if (left() == 0 || (m_bytes[m_at] != '0' && m_bytes[m_at] != '1'))
-      fail(what + ": expected 0 or 1, found " + here());
-    return byte() - '0';
+  void require(std::int64_t value, int min, int max, const std::string& what,
+               const std::string& found) const {
+    if (value < min || value > max)
+      fail(what + ": expected a number from " + std::to_string(min) + " to " + std::to_string(max) +
+           ", found " + found);
   }
 
-  /// Reads the single white space between the header and raw values.
-  void end_of_header() {
-    if (left() == 0 || !is_space(m_bytes[m_at]))
-      fail("header: expected white space before the values, found " + here());
-    m_at += 1;
+  /// Skips white space, and comments from # to the end of the line.
+  void skip_blanks() {
+    bool in_comment = false;
+    for (; left() > 0 && (in_comment || at_space() || m_bytes[m_at] == '#'); ++m_at)
+      in_comment =
+          m_bytes[m_at] == '#' || (in_comment && m_bytes[m_at] != '\n' && m_bytes[m_at] != '\r');
   }
 
-  void need(std::int64_t bytes, const std::string& size) const {
-    if (left() < bytes) {
-      fail("expected at least " + std::to_string(bytes) + " bytes of values for " + size +
-           " cells, found " + std::to_string(left()));
-    }
-  }
-
-  /// Accepts only white space, and comments in plain formats.
-  void end_of_file(bool plain) {
-    if (plain) skip_blanks();
-    while (left() > 0 && is_space(m_bytes[m_at])) m_at += 1;
-    if (left() > 0)
-      fail("expected the end of the file after the last value, found " + std::to_string(left()) +
-           " more bytes");
+  std::string here() const {
+    if (left() == 0) return "the end of the file";
+    const auto c = static_cast<unsigned char>(m_bytes[m_at]);
+    return (c > ' ' && c < 127 ? "'" + std::string(1, m_bytes[m_at]) + "'"
+                               : "the byte " + std::to_string(unsigned{c})) +
+           " at " + std::to_string(m_at);
   }
 
   [[noreturn]] void fail(const std::string& what) const {
@@ -74,27 +61,6 @@ public:
   }
 
 private:
-  /// Skips white space, and comments from # to the end of the line.
-  void skip_blanks() {
-    while (left() > 0 && (is_space(m_bytes[m_at]) || m_bytes[m_at] == '#')) {
-      if (m_bytes[m_at] == '#') {
-        while (left() > 0 && m_bytes[m_at] != '\n' && m_bytes[m_at] != '\r') m_at += 1;
-      } else {
-        m_at += 1;
-      }
-    }
-  }
-
-  std::string here() const {
-    if (left() == 0) return "the end of the file";
-    const char c = m_bytes[m_at];
-    return (c > ' ' && c < 127
-                ? "'" + std::string(1, c) + "'"
-                : "the byte " +
-                      std::to_string(static_cast<unsigned>(static_cast<unsigned char>(c)))) +
-           " at " + std::to_string(m_at);
-  }
-
   std::string_view m_bytes;
   const std::string& m_file;
   std::size_t m_at = 0;
@@ -119,41 +85,43 @@ Picture parse_netpbm(std::string_view bytes, const std::string& file) {
   picture.Mx = in.number("width", 1, most);
   picture.My = in.number("height", 1, most);
   const int largest = bitmap ? 1 : in.number("largest value", 1, 65535);
-  if (!plain) in.end_of_header();
+  if (!plain) {
+    if (!in.at_space())
+      in.fail("header: expected white space before the values, found " + in.here());
+    in.skip(1);
+  }
 
   // check that the values exist before allocating; products of two ints fit 64 bits
   const std::int64_t Mx = picture.Mx, My = picture.My, cells = Mx * My;
   const std::int64_t row_bytes = format == '4' ? (Mx + 7) / 8 : largest > 255 ? 2 * Mx : Mx;
-  in.need(format == '1'   ? cells
-          : format == '2' ? 2 * cells - 1
-                          : row_bytes * My,
-          std::to_string(Mx) + " x " + std::to_string(My));
-  picture.values.resize(static_cast<std::size_t>(cells));
-
-  std::size_t n = 0;
-  for (std::int64_t j = 0; j < My; ++j) {
-    unsigned bits = 0;
-    for (std::int64_t i = 0; i < Mx; ++i) {
-      unsigned value = 0;
-      if (format == '1') {
-        value = in.bit("value");
-      } else if (format == '2') {
-        value = static_cast<unsigned>(in.number("value", 0, largest));
-      } else if (format == '4') {
-        bits = i % 8 == 0 ? in.byte() : bits << 1;
-        value = bits >> 7 & 1u;
-      } else {
-        value = in.byte();
-        if (largest > 255) value = value << 8 | in.byte();
-        if (value > static_cast<unsigned>(largest)) {
-          in.fail("value: expected a number from 0 to " + std::to_string(largest) + ", found " +
-                  std::to_string(value));
-        }
-      }
-      picture.values[n++] = static_cast<std::uint16_t>(value);
+  const std::int64_t needed = format == '1'   ? cells
+                              : format == '2' ? 2 * cells - 1
+                                              : row_bytes * My;
+  if (in.left() < needed)
+    in.fail("expected at least " + std::to_string(needed) + " bytes of values for " +
+            std::to_string(Mx) + " x " + std::to_string(My) + " cells, found " +
+            std::to_string(in.left()));
+  picture.values.reserve(static_cast<std::size_t>(cells));
+  unsigned bits = 0; // of P4
+  for (std::int64_t n = 0; n < cells; ++n) {
+    unsigned value = 0;
+    if (plain) {
+      value = static_cast<unsigned>(in.number("value", 0, largest, bitmap ? 1 : 20));
+    } else if (bitmap) {
+      bits = n % Mx % 8 == 0 ? in.byte() : bits << 1;
+      value = bits >> 7 & 1u;
+    } else {
+      value = in.byte();
+      if (largest > 255) value = value << 8 | in.byte();
+      in.require(value, 0, largest, "value", std::to_string(value));
     }
+    picture.values.push_back(static_cast<std::uint16_t>(value));
   }
-  in.end_of_file(plain);
+  if (plain) in.skip_blanks();
+  while (in.at_space()) in.skip(1);
+  if (in.left() > 0)
+    in.fail("expected the end of the file after the last value, found " +
+            std::to_string(in.left()) + " more bytes");
   return picture;
 }
 

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <limits>
 
 namespace nunatak::tools {
 

@@ -87,7 +87,7 @@ TEST_CASE("what is wrong with a picture is said") {
       {"P1 0 1 0", "width: expected a number from 1 to 2147483647, found 0"},
       {"P1 1 4294967297 0", "height: expected a number from 1 to 2147483647, found 4294967297"},
       {"P1 2 2\n11", "expected at least 4 bytes of values for 2 x 2 cells, found 3"},
-      {"P1 2 2 1 1 1      ", "value: expected 0 or 1, found the end of the file"},
+      {"P1 2 2 1 1 1      ", "value: expected a number, found the end of the file"},
       {"P2 1 1 65536 1", "largest value: expected a number from 1 to 65535, found 65536"},
       {"P2 1 1 7 8", "value: expected a number from 0 to 7, found 8"},
       {"P4 2147483647 2147483647\n0", "expected at least 576460752034988032 bytes of values"},
