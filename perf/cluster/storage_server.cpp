@@ -1,8 +1,5 @@
 // A storage server of the emulated parallel file system. It stores nothing: it receives or sends
-// the bytes and replies when its disk would have finished.
-//
-//   storage_server RATE SEEK_MS      RATE: bytes per second of the disk (0: the network limits)
-//                                    SEEK_MS: milliseconds lost at every seek
+// the bytes, answers, and keeps the locks. Its disk is as fast as its card.
 #include "protocol.hpp"
 
 #include <algorithm>
@@ -36,30 +33,18 @@ void sleep_until(double when) {
   }
 }
 
-/// One disk that serves requests in sequence; metadata have a queue of their own.
-class Disk {
+/// Metadata requests take 0.1 ms each, one after another.
+class Metadata {
 public:
-  Disk(double rate, double seek) : m_rate(rate), m_seek(seek) {}
-
-  /// The completion time of this request.
-  double done(const Request& request) {
-    constexpr double metadata_time = 1e-4;
+  double done() {
+    constexpr double each = 1e-4;
     const std::lock_guard lock(m_mutex);
-    const double t = now();
-    if (request.operation == Operation::metadata)
-      return m_metadata_free = std::max(m_metadata_free, t) + metadata_time;
-    if (request.operation == Operation::sync) return m_free;
-    if (request.file != m_file || request.offset != m_position)
-      m_free = std::max(m_free, t) + m_seek;
-    m_file = request.file;
-    m_position = request.offset + request.size;
-    return m_free = std::max(m_free, t) + (m_rate > 0 ? request.size / m_rate : 0.0);
+    return m_free = std::max(m_free, now()) + each;
   }
 
 private:
   std::mutex m_mutex;
-  double m_rate, m_seek, m_free = 0.0, m_metadata_free = 0.0;
-  std::uint64_t m_file = 0, m_position = 0;
+  double m_free = 0.0;
 };
 
 /// Receives or sends `size` meaningless bytes.
@@ -71,7 +56,7 @@ bool move_bytes(std::size_t size, std::vector<char>& buffer, const Move& move) {
   return true;
 }
 
-void serve(int fd, Disk& disk) {
+void serve(int fd, Metadata& metadata) {
   std::vector<char> buffer(buffer_size);
   Request request{};
   while (receive_all(fd, &request, sizeof request)) {
@@ -80,7 +65,7 @@ void serve(int fd, Disk& disk) {
     if (writes && !move_bytes(request.size, buffer,
                               [&](char* to, std::size_t n) { return receive_all(fd, to, n); }))
       break;
-    sleep_until(disk.done(request));
+    if (request.operation == Operation::metadata) sleep_until(metadata.done());
     const Reply reply{request.operation, reads ? request.size : 0};
     if (!send_all(fd, &reply, sizeof reply)) break;
     if (!move_bytes(reply.size, buffer,
@@ -142,10 +127,10 @@ template <class Serve> void listen_at(int at_port, const Serve& serve_one) {
 
 } // namespace
 
-int main(int argc, char** argv) {
+int main() {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
-  Disk disk(argc > 1 ? std::atof(argv[1]) : 0.0, argc > 2 ? std::atof(argv[2]) / 1e3 : 0.0);
+  Metadata metadata;
   Locks locks;
   std::thread([&locks] { listen_at(lock_port, [&locks](int fd) { locks.serve(fd); }); }).detach();
-  listen_at(port, [&disk](int fd) { serve(fd, disk); });
+  listen_at(port, [&metadata](int fd) { serve(fd, metadata); });
 }
