@@ -1,27 +1,22 @@
 // bench_pico: times a PICO update and its parts, checks the results, and prints one JSON object.
 //
 //   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -grid_dx 16km
-//   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep
 //
 // A repetition runs an update, one with unchanged geometry, the geometry and the melt in sequence,
 // so that disturbances affect all alike. A time is that of the slowest rank after a barrier; the
-// warm-up is dropped. JSON and input: perf/README.md. nunatak-labels and nunatak-distance time
-// algorithms alone.
+// warm-up is dropped. JSON and input: perf/README.md. nunatak-step counts an update on virtual
+// ranks; nunatak-labels and nunatak-distance time algorithms alone.
 #include "kernels/cases/continent.hpp"
-#include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/pico/fields.hpp"
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/machine.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/model/input.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/tools/sheet.hpp"
 #include "perf/bandwidth.hpp"
 
 #include <nlohmann/json.hpp>
@@ -145,104 +140,6 @@ Problem synthetic_continent(const Arguments& a, const Session& session) {
   }
   problem.complete();
   return problem;
-}
-
-struct VirtualOptions {
-  std::string ranks; ///< -virtual_ranks, a list; "": none
-  PicoOptions pico;
-  MachineOptions machine;
-
-  void add_to(OptionTable& table) {
-    table.section("Virtual ranks in one process: updates are counted, and their time is modelled, "
-                  "instead of measured");
-    table.add(
-        text("virtual_ranks", ranks,
-             "numbers of virtual ranks, a list (none: the processes of mpiexec, which are timed)"));
-    table.add(choice("distance", pico.solver, distance_solver_names("|"),
-                     "distance solver on virtual ranks"));
-    machine.add_to(table);
-  }
-};
-
-/// The patch of a virtual rank, copied from the whole grid.
-template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool ghosts) {
-  Array2<T> part = make_array<T>(whole.label(), p);
-  const int ring = ghosts ? 1 : 0;
-  for (int j = 1 - ring; j <= p.ym + ring; ++j) {
-    for (int i = 1 - ring; i <= p.xm + ring; ++i)
-      part(j, i) = whole(p.global_j(j) + 1, p.global_i(i) + 1);
-  }
-  return part;
-}
-
-/// A hash of every bit of an update's results, independent of the decomposition.
-std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
-  using synthetic::fingerprint;
-  return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) +
-         5 * fingerprint(p, f.distance_cf) + 7 * fingerprint(p, f.box_mask) +
-         9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
-}
-
-/// Throws Error unless every number of ranks gives bitwise the same fields.
-nlohmann::json run_virtual(const Problem& problem, VirtualOptions options) {
-  options.pico.skip_unchanged = false; // computes every update in full
-  const PicoInput& whole = problem.in[0];
-  const Grid& grid = problem.grid;
-  const LogGP machine = options.machine.machine();
-  nlohmann::json json = {{"benchmark", "virtual_pico"},
-                         {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-                         {"distance", options.pico.solver},
-                         {"machine", to_json(machine)}};
-  std::uint64_t first = 0;
-  int first_size = 0;
-  for (const std::string& number_of_ranks : split(options.ranks, ',')) {
-    const auto size =
-        static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -virtual_ranks"));
-    VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);
-    std::vector<PicoInput> in;
-    std::vector<PicoFields> out;
-    for (int r = 0; r < size; ++r) {
-      const Patch p = ranks.patch(r);
-      in.push_back({cut(whole.H, p, false), cut(whole.b, p, false), cut(whole.mask, p, false),
-                    cut(whole.basins, p, true), cut(whole.theta, p, false),
-                    cut(whole.salt, p, false)});
-      out.emplace_back(p);
-    }
-    const PicoReport report = Pico(ranks, grid.dx, grid.dy, options.pico).update(in, out);
-    Kokkos::fence("bench_pico");
-    std::uint64_t print = 0;
-    for (int r = 0; r < size; ++r)
-      print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
-    if (first_size == 0) {
-      first = print;
-      first_size = size;
-    }
-    if (print != first)
-      throw Error("wrong result: fields on " + std::to_string(size) +
-                  " ranks differ from those on " + std::to_string(first_size));
-    const Traffic sent = ranks.traffic();
-    const VirtualClock::Path path = ranks.clock()->critical();
-    json["runs"].push_back({{"ranks", size},
-                            {"px", ranks.decomposition().px},
-                            {"py", ranks.decomposition().py},
-                            {"shelves", report.shelves},
-                            {"shelf_cells", report.shelf_cells},
-                            {"rounds", report.rounds},
-                            {"exchanges", sent.exchanges},
-                            {"messages", sent.messages},
-                            {"bytes", sent.bytes},
-                            {"collectives", sent.collectives},
-                            {"collective_bytes", sent.collective_bytes},
-                            {"lagged_reductions", sent.lagged},
-                            {"domain_imbalance", report.domain_imbalance},
-                            {"shelf_imbalance", report.shelf_imbalance},
-                            {"work", sent.work},
-                            {"modelled_ms", 1e3 * path.time},
-                            {"modelled_work_ms", 1e3 * path.work},
-                            {"path_messages", path.messages},
-                            {"path_collectives", path.collectives}});
-  }
-  return json;
 }
 
 struct Timed {
@@ -410,18 +307,12 @@ int main(int argc, char** argv) {
     Arguments arguments;
     OptionTable table("bench_pico: times PICO and its parts; prints JSON",
                       "mpiexec -n 2 bench_pico -grid_dx 16km");
-    VirtualOptions counted;
     arguments.add_to(table);
-    counted.add_to(table);
     if (!table.read(argc, argv)) return;
     arguments.check();
-    if (!counted.ranks.empty() && session.size() != 1)
-      throw Error("option -virtual_ranks: expected one process, found " +
-                  std::to_string(session.size()));
     Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session)
                                               : from_file(arguments, session);
-    nlohmann::json json =
-        counted.ranks.empty() ? run(arguments, problem, session) : run_virtual(problem, counted);
+    nlohmann::json json = run(arguments, problem, session);
     for (const auto& [name, value] : versions()) json["versions"][name] = value;
     if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
   });
