@@ -1,5 +1,7 @@
 #include "miniapp/tools/io/arrays.hpp"
 
+#include "io/layouts/auto.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -141,6 +143,7 @@ std::vector<io::Block> Arrays::blocks(std::size_t v, const std::string& order) c
   std::vector<io::Block> blocks;
   for (const Part& part : m_of[v]->parts) {
     blocks.emplace_back();
+    blocks.back().of = m_of[v]->parts.size();
     for (const std::size_t d : places) {
       blocks.back().start.push_back(part.box.start[d]);
       blocks.back().count.push_back(part.box.count[d]);
@@ -148,6 +151,29 @@ std::vector<io::Block> Arrays::blocks(std::size_t v, const std::string& order) c
     }
   }
   return blocks;
+}
+
+std::size_t Arrays::n_blocks() const {
+  std::size_t sum = 0;
+  for (const Parts* parts : m_of) sum += parts == nullptr ? 0 : parts->parts.size();
+  return sum;
+}
+
+std::size_t Arrays::runs(const std::string& order) const {
+  std::size_t sum = 0;
+  for (std::size_t v = 0; v < m_of.size(); ++v) {
+    const WorkloadVariable& variable = m_workload.variables[v];
+    if (m_of[v] == nullptr || !variable.records) continue;
+    const auto in_file = [&](const std::vector<std::size_t>& memory) {
+      std::vector<std::size_t> file;
+      for (const std::size_t d : file_order(m_workload, variable, order)) file.push_back(memory[d]);
+      return file;
+    };
+    const Box whole{{}, in_file(m_workload.shape(variable))};
+    for (const Part& part : m_of[v]->parts)
+      sum += io::runs_in({{}, in_file(part.box.count)}, whole);
+  }
+  return sum;
 }
 
 std::vector<Box> Arrays::read_boxes(std::size_t v) const {

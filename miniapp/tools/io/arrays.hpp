@@ -36,6 +36,9 @@ public:
 
   /// The blocks of variable v that this rank owns, in file order, without the record.
   std::vector<io::Block> blocks(std::size_t v, const std::string& order) const;
+  /// Blocks of all variables, and runs of the file in them, that this rank writes in a record.
+  std::size_t n_blocks() const;
+  std::size_t runs(const std::string& order) const;
   /// What this rank reads of v, in memory order: its boxes; of a scattered variable an equal part.
   std::vector<Box> read_boxes(std::size_t v) const;
   std::vector<double> coordinates(const WorkloadVariable& variable) const;

@@ -385,7 +385,8 @@ Workload e3sm_workload(const std::string& detail, double scale, bool scale_level
 Workload icon_workload(const std::string& detail, double scale, bool scale_levels) {
   const std::string what = "option -workload 'icon:" + detail + "'";
   if (detail.rfind("R2B", 0) != 0)
-    throw Error(what + ": expected icon:R2B and a number of 0 to 10");
+    throw Error(
+        "option -workload: expected icon:R2B and a number of 0 to 10, found 'icon:" + detail + "'");
   const auto asked = static_cast<int>(whole_number(detail.substr(3), 0, 10, what));
   const int k = std::clamp(asked + static_cast<int>(std::lround(std::log2(scale))), 0, 10);
   const std::size_t of_root = std::size_t{4} << 2 * k,
