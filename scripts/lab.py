@@ -19,6 +19,7 @@ edited files of lab N; the compiler searches it before the source. No other file
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import re
@@ -192,6 +193,10 @@ def needed_programs(some):
     return sorted({names[q["run"].split()[0]] for lab in some for q in lab["questions"] if "run" in q})
 
 
+def needs_build(lab):
+    return bool(lab["checks"] or needed_programs([lab]))
+
+
 # --- the commands ------------------------------------------------------------------------------------------------------------------
 
 
@@ -230,7 +235,7 @@ def start(options):
     for name, ask in asked.items():
         print(f"  to be answered in {target}/answers.json: {name}: {ask}")
     print(f"then, here: scripts/lab.py check {target}")
-    if not (BUILD / "tests").exists():
+    if needs_build(lab) and not (BUILD / "tests").exists():
         print("  the first check builds for minutes: start it now, and read the page meanwhile")
 
 
@@ -238,8 +243,9 @@ def check(options):
     folder = pathlib.Path(options.folder).resolve()
     if not (folder / "lab.json").is_file():
         raise Problem(f"folder '{folder}': expected lab.json, which `lab.py start` writes, found none")
-    with build_folder(labs()):
-        build_all(needed_programs([lab_of(read(folder, "lab.json", {}).get("lab"))]))
+    lab = lab_of(read(folder, "lab.json", {}).get("lab"))
+    with build_folder(labs()) if needs_build(lab) else contextlib.nullcontext():
+        build_all(needed_programs([lab]))
         result = judge(folder)
     say(result, tell=False)
     return 0 if result["passed"] else 1

@@ -135,8 +135,11 @@ def failure_of(said):
     elif "unexpected exception" in said:
         expected, found = "no exception", notes.pop() if notes else expression
     else:
+        near = re.fullmatch(r"(\S+) and (\S+) are within (\S+) of each other", values)
         sides, words = re.fullmatch(r"(.+?) == (.+)", values), re.fullmatch(r"(.+?) == (.+)", expression)
         expected, found = (f"{words[1]} = {sides[2]}", sides[1]) if sides and words else (expression, values or "the opposite")
+        if near:
+            expected, found = f"{expression.split(',')[0]} = {near[2]} to {near[3]}", near[1]
     if "{?}" in found:  # lists whose entries Catch2 does not print
         expected, found = (f"{expected.split(' = ')[0]}: a list of {side.count('{?}')}" for side in (expected, found))
     return {"expected": expected, "found": found, "where": ", ".join(note.replace(" := ", " = ") for note in notes if note)}
