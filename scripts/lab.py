@@ -34,7 +34,7 @@ sys.path.insert(0, str(SOURCE / "scripts/course"))
 import measured  # noqa: E402
 import study  # noqa: E402
 import verification  # noqa: E402
-from holes import lab_of, labs, mutate, of_file, skeletons, sources, without  # noqa: E402
+from holes import chosen, lab_of, labs, of_file, skeletons, with_mutants, without  # noqa: E402
 from picture import serpentine, write_svg  # noqa: E402
 from workshop import BUILD, DEPS, Problem, build, build_folder, compiled, has, place, program, run, run_check  # noqa: E402
 
@@ -163,11 +163,12 @@ def marks_of_checks(lab, files):
             failures += run_check(check)
     for check in [] if failures else [c for c in checks if "against" in c]:  # a test that is tested
         own = {path: text for path, text in files.items() if path != check["against"]}
+        place(lab, {**with_mutants(lab), **own})
+        build_all([check["program"]])
         for mutant in of_file(lab, check["against"]):
-            place(lab, {**mutate(lab, mutant), **own})
-            if not build([check["program"]], COMPILE_SECONDS) and not run_check(check):
-                failures.append({"test": check["program"], "expected": f"a test that fails with the mistake '{mutant['name']}'", "found": "it passes"})
-    place(lab, sources(lab))
+            with chosen(lab, [mutant]):
+                if not run_check(check):
+                    failures.append({"test": check["program"], "expected": f"a test that fails with the mistake '{mutant['name']}'", "found": "it passes"})
     return failures
 
 

@@ -99,7 +99,7 @@ def start_file_system():
             subprocess.Popen(on(host, programs / "storage_server", cluster["disk"], cluster["seek_ms"]), stdout=log, stderr=log)
     for host in cluster["hosts"]:
         if host.startswith("node"):
-            sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["dirty"], *servers.values()))
+            sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["locks"], *servers.values()))
 
 
 def main():

@@ -90,25 +90,62 @@ void serve(int fd, Disk& disk) {
   ::close(fd);
 }
 
-} // namespace
+/// The locks of this server: passes messages between the clients and the table.
+class Locks {
+public:
+  void serve(int client) {
+    LockMessage message{};
+    while (receive_all(client, &message, sizeof message)) {
+      const std::lock_guard lock(m_mutex);
+      send(message.word == LockWord::ask
+               ? m_table.ask({client, message.number, message.file, message.mode, message.extent})
+               : m_table.cancel(client, message.file, message.number));
+    }
+    const std::lock_guard lock(m_mutex);
+    send(m_table.forget(client));
+    ::close(client);
+  }
 
-int main(int argc, char** argv) {
-  prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
-  Disk disk(argc > 1 ? std::atof(argv[1]) : 0.0, argc > 2 ? std::atof(argv[2]) / 1e3 : 0.0);
+private:
+  static void send(const LockTable::Answer& answer) {
+    for (const Lock& lock : answer.granted) send(LockWord::grant, lock); // may be called back, too
+    for (const Lock& lock : answer.called_back) send(LockWord::call_back, lock);
+  }
+  static void send(LockWord word, const Lock& lock) {
+    const LockMessage message{word, lock.mode, lock.object, lock.number, lock.extent};
+    send_all(lock.client, &message, sizeof message); // a client that has gone is forgotten soon
+  }
+
+  std::mutex m_mutex;
+  LockTable m_table;
+};
+
+/// Serves each connection to this port in a thread.
+template <class Serve> void listen_at(int at_port, const Serve& serve_one) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0), yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(port);
+  address.sin_port = htons(static_cast<std::uint16_t>(at_port));
   if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(listener, 128) != 0) {
     std::perror("storage_server");
-    return 1;
+    std::exit(1);
   }
   while (true) {
     const int fd = ::accept(listener, nullptr, nullptr);
     if (fd < 0) continue;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    std::thread([fd, &disk] { serve(fd, disk); }).detach();
+    std::thread([fd, &serve_one] { serve_one(fd); }).detach();
   }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+  Disk disk(argc > 1 ? std::atof(argv[1]) : 0.0, argc > 2 ? std::atof(argv[2]) / 1e3 : 0.0);
+  Locks locks;
+  std::thread([&locks] { listen_at(lock_port, [&locks](int fd) { locks.serve(fd); }); }).detach();
+  listen_at(port, [&disk](int fd) { serve(fd, disk); });
 }
