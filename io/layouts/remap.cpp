@@ -53,9 +53,10 @@ public:
     }
     const bool is_further_part = !m_puts.empty() && m_puts.back().v == v;
     const std::size_t bytes = is_further_part ? 0 : m_bytes[v];
-    if (!m_waiting.has_room(bytes)) move_pending();
+    if (!m_waiting.has_room(bytes) || (!is_further_part && m_puts.size() > most_puts))
+      move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
-    if (n_parts > 1) return move({{v, slab}}, n_parts);
+    if (n_parts > 1 && slab.of == 1) return move({{v, slab}}, n_parts);
     Put copy{v, slab};
     copy.slab.now_packed(m_copies.keep(slab, type_of(v)), type_of(v));
     m_puts.push_back(copy);
@@ -105,7 +106,7 @@ private:
   }
 
   void move_pending() {
-    if (!m_puts.empty()) move(m_puts, 1);
+    if (!m_puts.empty()) move(m_puts, m_waiting.parts(m_waiting.bytes()));
     m_puts.clear();
     m_copies.clear();
     m_waiting.clear();
@@ -249,6 +250,8 @@ private:
       }
     }
   }
+
+  static constexpr std::size_t most_puts = 16384; ///< in a round: their boxes take memory
 
   Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }

@@ -132,6 +132,16 @@ def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
     assert cluster("run", "node1", "ls", "/mnt/pfs").stdout == "y\n"
 
 
+@needs_file_system
+def test_a_storage_server_may_be_slow(cluster):
+    cluster("up", "-n", 1, "-s", 2, "-r", "80mbit", "--slow", "2:8")
+    script = ("import os, time; t = time.time(); f = os.open('/mnt/pfs/x', os.O_WRONLY | os.O_CREAT); os.write(f, bytes(4 << 20)); "
+              "os.fsync(f); print(time.time() - t)")
+    assert float(cluster("run", "node1", "python3", "-c", script).stdout) > 0.9 * 2 * 2**20 / (10e6 / 8)
+    cluster("down")
+    assert "--slow: expected the number of a storage server and a factor" in cluster("up", "-s", 2, "--slow", "3:10", check=False).stderr
+
+
 @needs_root
 def test_an_ordinary_user_has_a_cluster_or_a_sentence(cluster):
     """Without root: a user namespace; devices that the user may not open are named, with the option that needs them."""
