@@ -10,6 +10,7 @@
 #include "io/registry.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace nunatak::io {
@@ -31,6 +32,7 @@ public:
     m_last.resize(schema.variables.size());
     m_share.assign(n, 0);
     m_messages.assign(n, 0);
+    m_joined.resize(n);
     act(Packer(Action::open, m_number, client.number(), path, options, schema));
     if (!options.continues) return;
     Opened opened;
@@ -61,6 +63,7 @@ private:
       for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
         const Hyperslab part = slice(slab, m_boxes[v][s][b]);
         if (part.elements() == 0) continue;
+        if (slab.of > 1 && join(s, {v, record, b}, part)) continue; // sent with others
         const std::int64_t sent =
             m_client.send(m_group, static_cast<int>(s), m_batch, v, record, b, part,
                           schema().variables[v].type, m_work.message_bytes);
@@ -119,6 +122,7 @@ private:
 
   void end_batch() {
     if (m_batch < 0) return;
+    for (std::size_t s = 0; s < m_joined.size(); ++s) send_joined(s);
     m_client.end_batch(m_group, m_batch, m_messages, m_sums);
     act(Packer(Action::end_batch, m_batch, m_keys));
     for (const Key& key : m_keys) m_last[key.v] = key.record;
@@ -127,6 +131,30 @@ private:
     m_sums.clear();
     std::fill(m_share.begin(), m_share.end(), 0);
     std::fill(m_messages.begin(), m_messages.end(), 0);
+  }
+
+  /// Adds a hyperslab to the message for others of its variable, record and box; false if it is
+  /// long.
+  bool join(std::size_t s, const std::array<std::size_t, 3>& place, const Hyperslab& part) {
+    const auto [v, record, b] = place;
+    const auto add = [&, v = v, record = record, b = b] {
+      return join_message(m_joined[s].message, m_batch, v, record, b, part, record != no_record,
+                          schema().variables[v].type, m_client.ring().size());
+    };
+    if (m_joined[s].place == place && add()) return true;
+    send_joined(s);
+    m_joined[s].place = place;
+    return add();
+  }
+
+  void send_joined(std::size_t s) {
+    Bytes& message = m_joined[s].message;
+    if (message.empty()) return;
+    m_client.send(m_group, static_cast<int>(s), m_batch, message);
+    m_messages[s] += 1;
+    m_work.messages += 1;
+    m_work.message_bytes += static_cast<std::int64_t>(message.size());
+    message.clear();
   }
 
   void act(const Packer& action) { m_client.servers().act(m_group, action); }
@@ -142,6 +170,12 @@ private:
   std::vector<std::uint64_t> m_sums;    ///< of this rank's values, by key; empty if not wanted
   std::vector<std::size_t> m_share;     ///< bytes of the batch, by server
   std::vector<std::int64_t> m_messages; ///< of the batch, from this rank, by server
+  /// By server: a message of many small hyperslabs, and their variable, record and box.
+  struct Joined {
+    Bytes message;
+    std::array<std::size_t, 3> place{};
+  };
+  std::vector<Joined> m_joined;
   bool m_is_closed = false;
   Work m_work;
 };

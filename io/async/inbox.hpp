@@ -29,7 +29,7 @@ public:
   }
 
   /// Handles the values of a batch: see Client::send for the message.
-  using Place = std::function<void(int batch, const std::byte* message)>;
+  using Place = std::function<void(int batch, const std::byte* message, const std::byte* end)>;
   /// Receive what has arrived. False if there was nothing.
   bool poll(const Place& place) {
     const bool actions = take_actions(), counts = take_counts(), begun = begin_values(),
@@ -152,7 +152,7 @@ private:
         throw std::runtime_error("output servers: expected values of batch " +
                                  std::to_string(in->batch) + ", found those of batch " +
                                  std::to_string(batch) + ": this MPI has too few tags");
-      place(in->batch, message.rest());
+      place(in->batch, message.rest(), in->buffer->data() + in->size);
       m_incoming_bytes -= in->size;
       if (m_free.size() < 2) m_free.push_back(std::move(in->buffer));
       in = m_incoming.erase(in);
