@@ -19,6 +19,7 @@ edited files of lab N; the compiler searches it before the source. No other file
 """
 
 import argparse
+import contextlib
 import json
 import pathlib
 import re
@@ -34,7 +35,7 @@ sys.path.insert(0, str(SOURCE / "scripts/course"))
 import measured  # noqa: E402
 import study  # noqa: E402
 import verification  # noqa: E402
-from holes import lab_of, labs, mutate, of_file, skeletons, sources, without  # noqa: E402
+from holes import chosen, lab_of, labs, of_file, skeletons, with_mutants, without  # noqa: E402
 from picture import serpentine, write_svg  # noqa: E402
 from workshop import BUILD, DEPS, Problem, build, build_folder, compiled, has, place, program, run, run_check  # noqa: E402
 
@@ -163,11 +164,12 @@ def marks_of_checks(lab, files):
             failures += run_check(check)
     for check in [] if failures else [c for c in checks if "against" in c]:  # a test that is tested
         own = {path: text for path, text in files.items() if path != check["against"]}
+        place(lab, {**with_mutants(lab), **own})
+        build_all([check["program"]])
         for mutant in of_file(lab, check["against"]):
-            place(lab, {**mutate(lab, mutant), **own})
-            if not build([check["program"]], COMPILE_SECONDS) and not run_check(check):
-                failures.append({"test": check["program"], "expected": f"a test that fails with the mistake '{mutant['name']}'", "found": "it passes"})
-    place(lab, sources(lab))
+            with chosen(lab, [mutant]):
+                if not run_check(check):
+                    failures.append({"test": check["program"], "expected": f"a test that fails with the mistake '{mutant['name']}'", "found": "it passes"})
     return failures
 
 
@@ -189,6 +191,10 @@ def say(result, tell=True):
 def needed_programs(some):
     names = {"answers": "course_answers", "distance": "nunatak-distance", "labels": "nunatak-labels"}
     return sorted({names[q["run"].split()[0]] for lab in some for q in lab["questions"] if "run" in q})
+
+
+def needs_build(lab):
+    return bool(lab["checks"] or needed_programs([lab]))
 
 
 # --- the commands ------------------------------------------------------------------------------------------------------------------
@@ -229,7 +235,7 @@ def start(options):
     for name, ask in asked.items():
         print(f"  to be answered in {target}/answers.json: {name}: {ask}")
     print(f"then, here: scripts/lab.py check {target}")
-    if not (BUILD / "tests").exists():
+    if needs_build(lab) and not (BUILD / "tests").exists():
         print("  the first check builds for minutes: start it now, and read the page meanwhile")
 
 
@@ -237,8 +243,9 @@ def check(options):
     folder = pathlib.Path(options.folder).resolve()
     if not (folder / "lab.json").is_file():
         raise Problem(f"folder '{folder}': expected lab.json, which `lab.py start` writes, found none")
-    with build_folder(labs()):
-        build_all(needed_programs([lab_of(read(folder, "lab.json", {}).get("lab"))]))
+    lab = lab_of(read(folder, "lab.json", {}).get("lab"))
+    with build_folder(labs()) if needs_build(lab) else contextlib.nullcontext():
+        build_all(needed_programs([lab]))
         result = judge(folder)
     say(result, tell=False)
     return 0 if result["passed"] else 1

@@ -43,7 +43,7 @@ def start_host(name):
 
 
 def slowness(host):
-    """The factor by which this host's card and disk are slower than the others'."""
+    """The factor by which this host's card is slower than the others'."""
     number, factor = cluster["slow"]
     return factor if host == f"oss{number}" else 1.0
 
@@ -105,10 +105,10 @@ def start_file_system():
     servers = {host: address for host, address in cluster["hosts"].items() if host.startswith("oss")}
     for host in servers:
         with open(state / f"{host}.log", "w") as log:
-            subprocess.Popen(on(host, programs / "storage_server", cluster["disk"] / slowness(host), cluster["seek_ms"]), stdout=log, stderr=log)
+            subprocess.Popen(on(host, programs / "storage_server"), stdout=log, stderr=log)
     for host in cluster["hosts"]:
         if host.startswith("node"):
-            sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["dirty"], *servers.values()))
+            sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["locks"], *servers.values()))
 
 
 def main():

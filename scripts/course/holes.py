@@ -1,6 +1,8 @@
 """The labs of tests/course/labs.json, and the holes that their markers cut into the sources: skeletons, and mutants."""
 
+import contextlib
 import json
+import os
 import re
 
 from workshop import SOURCE, Problem
@@ -20,8 +22,9 @@ def lab_of(number):
     return found[0]
 
 
-def without(text, number, path):
-    """(text without the holes of lab `number` and without all markers, list of the holes' lines)."""
+def without(text, number, path, fill=None):
+    """(text without the holes of lab `number` and without all markers, list of the holes' lines). The n-th hole has its stub in its place, or
+    the lines fill(n, its lines)."""
     out, holes, inside = [], [], None
     for n, line in enumerate(text.splitlines(), 1):
         begin, end = BEGIN.match(line), END.match(line)
@@ -31,8 +34,10 @@ def without(text, number, path):
             inside = int(begin[2])
             if inside == number:
                 holes.append([])
-                out.append(f"{line[:len(line) - len(line.lstrip())]}{begin[4]} {begin['comment']} lab {number}: {begin[3]}")
+                stub = f"{line[:len(line) - len(line.lstrip())]}{begin[4]} {begin['comment']} lab {number}: {begin[3]}"
         elif end:
+            if inside == number:
+                out += fill(len(holes) - 1, holes[-1]) if fill else [stub]
             inside = None
         elif inside == number and number is not None:
             holes[-1].append(line)
@@ -74,3 +79,58 @@ def mutate(lab, mutant):
 
 def of_file(lab, path):
     return [m for m in lab["mutants"] if m.get("file", next(iter(lab["holes"]))) == path]
+
+
+def changes(lab, path):
+    """For each hole of a file {mutant's bit: its lines}."""
+    rest, holes = without((SOURCE / path).read_text(), lab["number"], path)
+    found = [{} for _ in holes]
+    for mutant in of_file(lab, path):
+        other, changed = without(mutate(lab, mutant)[path], lab["number"], path)
+        where = [n for n, lines in enumerate(changed) if lines != holes[n]]
+        if other != rest or len(where) != 1:
+            raise Problem(f"lab {lab['number']}, mutant '{mutant['name']}': expected a change in one hole of {path}")
+        found[where[0]][bit(lab, mutant)] = changed[where[0]]
+    return found
+
+
+# Mutants are compiled together. Each hole has all of its mutants, and the sum of bits LAB_MUTANTS says when a program starts which of them run.
+SWITCH = """#ifndef LAB_MUTANTS
+#define LAB_MUTANTS
+#include <cstdlib>
+inline const int lab_mutants = std::getenv("LAB_MUTANTS") ? std::atoi(std::getenv("LAB_MUTANTS")) : 0;
+#endif
+"""
+
+
+def bit(lab, mutant):
+    return 1 << lab["mutants"].index(mutant)
+
+
+@contextlib.contextmanager
+def chosen(lab, mutants):
+    """Programs that start meanwhile run these mutants."""
+    os.environ["LAB_MUTANTS"] = str(sum(bit(lab, mutant) for mutant in mutants))
+    yield
+    del os.environ["LAB_MUTANTS"]
+
+
+def with_mutants(lab):
+    """The sources with their mutants. In a lab in several languages (lab 11) those that are not verified are skeletons: each takes a compiler's time."""
+    files = skeletons(lab)
+    for path in lab.get("verified", files):
+        found = changes(lab, path)
+
+        def branches(n, lines):
+            if not path.endswith(".py"):
+                return [*(line for bit, changed in found[n].items() for line in (f"if (lab_mutants & {bit}) {{", *changed, "} else")), "{", *lines, "}"]
+            indent = re.match(" *", lines[0])[0]
+            conditions = [f"{indent}elif int(__import__('os').environ['LAB_MUTANTS']) & {bit}:" for bit in found[n]]
+            written = [f"{indent}if False:", f"{indent}    pass"]
+            for condition, changed in zip([*conditions, f"{indent}else:"], [*found[n].values(), lines]):
+                written += [condition, *("    " + line for line in changed)]
+            return written
+
+        text = without((SOURCE / path).read_text(), lab["number"], path, branches)[0]
+        files[path] = text if path.endswith(".py") else SWITCH + text
+    return files

@@ -7,7 +7,8 @@ using namespace nunatak;
 TEST_CASE("ghosts hold the neighbour's cells, with and without periodicity") {
   for (int px : {1, 2, 3, 5}) {
     for (int py : {1, 2, 4}) {
-      with_each_periodicity(Decomposition::make(11, 9, px, py), [](const Decomposition& d) {
+      with_each_periodicity(Decomposition::make(11, 9, px, py), [&](const Decomposition& d) {
+        CAPTURE(px, py, d.periodic_x, d.periodic_y);
         VirtualRanks ranks(d, std::nullopt, Halo::host), loops(d, std::nullopt, Halo::loops);
         check_ghosts(ranks);
         check_ghosts(loops);

@@ -39,6 +39,16 @@ TEST_CASE("no shearing through fronts, cliffs and shelves") {
   CHECK_FALSE(allowed(floating_ice, 50.0, floating_ice, 40.0));
   CHECK_FALSE(allowed(floating_ice, 50.0, ice_free_land, 10.0));
   CHECK_FALSE(allowed(floating_ice, 50.0, ice_free_ocean, 0.0));
+
+  const Patch p = Decomposition::make(4, 3, 1, 1).patch(0);
+  const MovingIce::Local shelf(p);
+  for (const auto& [j, i] : cells_and_ghosts_of(p)) {
+    shelf.b(j, i) = -900.0;
+    shelf.H(j, i) = 300.0 + 7.0 * i + 5.0 * j;
+    shelf.A(j, i) = ice_softness;
+  }
+  shelf.update(p);
+  CHECK(shelf.shear(p, 1e3, 1e3) == 0.0); // nor do its faces shorten the step
 }
 
 TEST_CASE("edges: the rise to the east and to the north, or the end of the surface") {
