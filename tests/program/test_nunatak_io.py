@@ -14,10 +14,10 @@ WORKLOADS = {
     "cam:FV-B": "-scale 0.06 -scale_levels -variables 9",
     "mom:0.25": "-scale 0.015 -scale_levels",
     "gcrm:5": "-scale 0.125",
-    "e3sm:F": "-scale 0.02 -scale_levels -variables 12",
-    "e3sm:G": "-scale 0.004 -scale_levels -variables 12",
-    "e3sm:I": "-scale 0.05 -scale_levels -variables 12",
-    "icon:R2B2": "-scale 0.5 -scale_levels",
+    "e3sm:F": "-scale 0.02 -scale_levels -variables 4",
+    "e3sm:G": "-scale 0.004 -scale_levels -variables 4",
+    "e3sm:I": "-scale 0.05 -scale_levels -variables 4",
+    "icon:R2B2": "-scale 0.5 -scale_levels -variables 4",
 }
 PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync"]
 
@@ -35,12 +35,14 @@ def report(folder, name="out.json"):
 @pytest.mark.parametrize("ranks", [None, 3, 6])
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
-    run = bench("-workload", workload, *WORKLOADS[workload].split(), "-methods", ",".join(METHODS), "-repeat", 1, "-records", 2,
+    scattered = workload[:4] in ("e3sm", "icon")  # thousands of collective calls take long
+    methods = tuple(m for m in METHODS if not (scattered and ("buffer=1KiB" in m or "deflate" in m)))
+    run = bench("-workload", workload, *WORKLOADS[workload].split(), "-methods", ",".join(methods), "-repeat", 1, "-records", 2,
                 "-report", "out.json", ranks=ranks, status=0)
     written_report = report(tmp_path)
     written = written_report["workload"]["fixed_bytes"] + 2 * written_report["workload"]["bytes_per_record"]
     assert written == written_report["raw"]["bytes"] > 1000
-    assert [method["method"] for method in written_report["methods"]] == list(METHODS)
+    assert [method["method"] for method in written_report["methods"]] == list(methods)
     written_values = {method["verified_values"] for method in written_report["methods"] if not method["not_read"]}
     assert len(written_values) == 1 and written_values.pop() * 8 > written / 2
     for method in written_report["methods"]:
@@ -76,14 +78,14 @@ def test_runs_of_a_rank(bench, tmp_path):
 def test_many_small_blocks_fill_the_same_file(bench, tmp_path, workload):
     """Servers get them together in messages; layouts move a variable that is larger than their buffers as a whole."""
     methods = ("serial/transport=sync,direct,direct/auto/transport=sync/ranks_per_node=1/buffer=4KiB,"
-               "pnetcdf/transport=sync/buffer=4KiB")
-    bench("-workload", workload, "-scale", 0.034, "-scale_levels", "-variables", 20, "-methods", methods, "-repeat", 1, "-records", 2,
+               "pnetcdf/transport=sync")
+    bench("-workload", workload, "-scale", 0.034, "-scale_levels", "-variables", 8, "-methods", methods, "-repeat", 1, "-records", 2,
           "-io_transport", "async:1", "-keep", "-report", "out.json", ranks=4, status=0)
     out = report(tmp_path)
     files = [(tmp_path / "nunatak-io.files" / f"method{k}.nc").read_bytes() for k in (0, 1, 2)]
     assert files[1] == files[0] and files[2] == files[0]
     servers = out["methods"][1]
-    assert servers["messages"] <= 3 * 2 * 2 * 20 and servers["verified_values"] > 0
+    assert servers["messages"] <= 3 * 2 * 2 * 8 and servers["verified_values"] > 0
 
 
 def test_too_many_collective_calls_are_refused(bench):
