@@ -149,6 +149,7 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
   Hyperslab slab;
   slab.empty = true;
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
+  slab.of = std::max<std::size_t>(1, block.of);
   const auto write = [&](const Hyperslab& given) {
     timed(Phase::post, [&] {
       try {

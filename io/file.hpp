@@ -42,7 +42,8 @@ struct Block {
   std::vector<std::size_t> start, count;
   /// Distance in memory, in elements; empty: contiguous, row-major.
   std::vector<std::ptrdiff_t> stride;
-  Scale scale = {}; ///< of float64 values
+  Scale scale = {};   ///< of float64 values
+  std::size_t of = 1; ///< the variable comes in that many blocks, the same number on every rank
 };
 
 class File {

@@ -34,6 +34,7 @@ struct Hyperslab {
   bool lasting = false;
   ValueSum* sum = nullptr; ///< checksum accumulator, updated by pack(); null if none is wanted
   Scale scale = {};
+  std::size_t of = 1; ///< hyperslabs in which the variable comes; the same on all ranks
 
   std::size_t elements() const;
   /// Its place in the variable, without the record dimension, which comes first if `has_record`.

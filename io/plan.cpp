@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 namespace nunatak::io {
@@ -23,8 +22,8 @@ class Planner {
 public:
   Planner(const Schema& schema, const ClassicLayout& layout, const Options& options,
           const Topology& topology, const Cut& cut, PlanWatch& watch)
-      : m_schema(schema), m_layout(layout), m_options(options), m_cut(cut), m_watch(watch),
-        m_row(layout_row(options)), m_collects(has_features(options, mpi_io)),
+      : m_schema(schema), m_layout(layout), m_options(options), m_topology(topology), m_cut(cut),
+        m_watch(watch), m_row(layout_row(options)), m_collects(has_features(options, mpi_io)),
         m_has_servers(options.transport != "sync"), m_copies(options.copy_bytes(), 1) {
     const auto ranks = static_cast<std::size_t>(cut.ranks());
     if (m_has_servers) {
@@ -37,16 +36,17 @@ public:
       m_movers = aggregators(topology, std::max(1, options.aggregators));
     } else if (m_row.boxes != nullptr) {
       const Layout chosen = parse_layout(options);
-      m_movers = aggregators(topology, chosen.every_rank ? cut.ranks() : chosen.per_node);
+      m_movers = aggregators(topology, per_node(chosen, topology));
     }
-    if (m_row.chooses)
-      m_dealt.emplace(schema, begins_of(layout), m_movers.size(), stripe_of(options.stripe));
+    m_deal = {m_movers.size(), stripe_of(options.stripe)};
     m_copies = Waiting(options.copy_bytes(), m_collects ? ranks : m_movers.size());
     m_runs.resize(ranks + (m_has_servers ? m_movers.size() : 0));
+    for (PendingRuns& runs : m_runs)
+      runs.use_stripe(m_row.chooses && !m_has_servers ? m_deal.run : 0);
   }
 
   void put(std::size_t v) {
-    if (m_movers.empty() || (m_dealt && !moves(v))) {
+    if (m_movers.empty() || (m_row.chooses && move_of(v) == Move::none)) {
       return for_each_part(v, whole_box(m_schema, v),
                            [&](int rank, const Box& part) { write(v, rank, part); });
     }
@@ -66,6 +66,9 @@ public:
   void end() {
     move(1);
     write_pending();
+    for (std::size_t r = 0; r < m_runs.size(); ++r)
+      m_runs[r].flush_edges(
+          [&](const auto& runs, std::size_t) { watch(runs, static_cast<int>(r)); });
     if (has_features(m_options, by_runs)) // the number of records
       m_watch.write(m_has_servers ? m_movers[0] : 0, 4, m_layout.count_bytes);
     m_watch.next();
@@ -78,17 +81,15 @@ private:
   Boxes boxes_of(std::size_t v) const {
     if (m_has_servers) return server_boxes(m_options, m_schema, v, m_movers.size());
     if (m_options.format == "serial") return {{whole_box(m_schema, v)}};
-    if (m_dealt) return m_dealt->boxes(m_schema, v);
+    if (m_row.chooses)
+      return run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin, m_moves.at(shape_of(v)));
     if (!m_collects) return m_row.boxes(m_schema, v, m_movers.size(), stripe_of(m_options.stripe));
     std::uint64_t begin = ~std::uint64_t{0}, end = 0; // of all that is collected
     for (const std::size_t u : m_puts) {
       begin = std::min(begin, m_layout.variables[u].begin);
       end = std::max(end, m_layout.variables[u].begin + m_layout.variables[u].size);
     }
-    Deal pieces;
-    pieces.aggregators = m_movers.size();
-    pieces.piece = (end - begin + m_movers.size() - 1) / m_movers.size();
-    pieces.head = pieces.aggregators * pieces.piece;
+    const Deal pieces{m_movers.size(), (end - begin + m_movers.size() - 1) / m_movers.size()};
     return run_boxes(m_schema, v, pieces, m_layout.variables[v].begin - begin);
   }
 
@@ -121,21 +122,25 @@ private:
     }
   }
 
+  using Shape = std::pair<std::vector<std::size_t>, Type>;
+  Shape shape_of(std::size_t v) const { return {whole_box(m_schema, v).count, type_of(v)}; }
+
   /// The choice of `auto`, made once for each shape and type.
-  bool moves(std::size_t v) {
-    const Box whole = whole_box(m_schema, v);
-    const auto [found, is_new] = m_moves.try_emplace({whole.count, type_of(v)}, false);
+  Move move_of(std::size_t v) {
+    const auto [found, is_new] = m_moves.try_emplace(shape_of(v), Move::none);
     if (!is_new) return found->second;
-    const Boxes boxes = boxes_of(v);
+    const auto boxes = [&](Move move) {
+      return run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin, move);
+    };
+    const Boxes in_turn = boxes(Move::in_turn), in_order = boxes(Move::in_order);
     MoveCounts sum;
-    for_each_part(v, whole, [&](int rank, const Box& part) {
-      const auto own = std::lower_bound(m_movers.begin(), m_movers.end(), rank);
-      const bool writes = own != m_movers.end() && *own == rank;
-      const auto a = static_cast<std::size_t>(own - m_movers.begin());
-      const MoveCounts one = move_counts(m_schema, v, part, writes ? boxes[a] : std::vector<Box>());
-      sum = {sum.calls + one.calls, sum.bytes + one.bytes, sum.sent + one.sent};
+    for_each_part(v, whole_box(m_schema, v), [&](int rank, const Box& part) {
+      const MoveCounts one = move_counts(m_schema, v, part, in_turn, in_order,
+                                         near_aggregators(m_topology, m_movers, rank));
+      sum = {sum.calls + one.calls, sum.bytes + one.bytes, sum.in_turn + one.in_turn,
+             sum.in_order + one.in_order};
     });
-    return found->second = pays_to_move(sum, m_dealt->deal);
+    return found->second = best_move(sum, m_deal, m_topology.n_nodes > 1);
   }
 
   /// What waits goes to the ranks or servers that write it, in `n_parts` steps.
@@ -199,9 +204,11 @@ private:
 
   void write_runs(int rank) {
     const int number = rank < m_cut.ranks() ? rank : rank - m_cut.ranks(); // of those that write
-    m_runs[static_cast<std::size_t>(rank)].flush(number, [&](const auto& runs, std::size_t) {
-      for (const Run& run : runs) m_watch.write(rank, run.begin, run.size);
-    });
+    m_runs[static_cast<std::size_t>(rank)].flush(
+        number, [&](const auto& runs, std::size_t) { watch(runs, rank); });
+  }
+  void watch(const std::vector<Run>& runs, int rank) {
+    for (const Run& run : runs) m_watch.write(rank, run.begin, run.size);
   }
   void write_pending() {
     for (std::size_t r = 0; r < m_runs.size(); ++r) write_runs(static_cast<int>(r));
@@ -210,13 +217,14 @@ private:
   const Schema& m_schema;
   const ClassicLayout& m_layout;
   const Options& m_options;
+  const Topology& m_topology;
   const Cut& m_cut;
   PlanWatch& m_watch;
   const LayoutRow& m_row;
-  bool m_collects, m_has_servers;   ///< MPI-IO moves values; servers write
-  std::vector<int> m_movers;        ///< ranks or servers that write what others put, ascending
-  std::optional<DealtFile> m_dealt; ///< auto
-  std::map<std::pair<std::vector<std::size_t>, Type>, bool> m_moves;
+  bool m_collects, m_has_servers; ///< MPI-IO moves values; servers write
+  std::vector<int> m_movers;      ///< ranks or servers that write what others put, ascending
+  Deal m_deal;                    ///< auto
+  std::map<Shape, Move> m_moves;
   std::vector<std::size_t> m_puts;  ///< variables that wait
   Waiting m_copies;                 ///< their bytes
   std::vector<std::size_t> m_batch; ///< their bytes on each server

@@ -62,6 +62,13 @@ const std::vector<ReaderRow>& readers() {
   return rows;
 }
 
+int per_node(const Layout& layout, const Topology& topology) {
+  const bool one_each = layout_row(layout.name).chooses && topology.n_nodes > 1;
+  return !layout.every_rank ? layout.per_node
+         : one_each         ? 1
+                            : static_cast<int>(topology.node_of.size());
+}
+
 namespace {
 
 template <class Row>
@@ -114,9 +121,7 @@ std::size_t stripe_at(MPI_Comm comm, const std::string& path, const Options& opt
 OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   const Layout layout = parse_layout(options);
   const LayoutRow& row = layout_row(layout.name);
-  const int per_node =
-      layout.every_rank ? static_cast<int>(topology.node_of.size()) : layout.per_node;
-  const std::vector<int> ranks = aggregators(topology, per_node);
+  const std::vector<int> ranks = aggregators(topology, per_node(layout, topology));
   return [=, &row](const std::string& path, const Schema& schema) {
     const std::size_t stripe = stripe_at(comm, path, options);
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open_anew)

@@ -49,7 +49,7 @@ struct LayoutRow {
   PerNode per_node;
   /// What each aggregator writes of variable v; nullptr: values stay on their ranks.
   Boxes (*boxes)(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
-  bool every_rank = false; ///< every rank aggregates without N and with Options::aggregators 0
+  bool every_rank = false; ///< without N and Options::aggregators: see per_node()
   bool subfiles = false;   ///< each aggregator writes a file of its own (split_files.hpp)
   bool chooses = false;    ///< values may stay where they are (auto.hpp)
 };
@@ -86,6 +86,8 @@ std::string formats_with(unsigned features);
 
 /// The layout; "default" is auto if ranks of several nodes write run by run, else native.
 std::string layout_of(const Options& options, const Topology& topology);
+/// Aggregators of a node: N; without it every rank, or one (auto on several nodes).
+int per_node(const Layout& layout, const Topology& topology);
 /// Opens the format in `options`, without a layout. Rank 0 creates the file. Collective.
 OpenFunction open_anew;
 

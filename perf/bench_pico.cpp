@@ -1,249 +1,31 @@
 // bench_pico: times a PICO update and its parts, checks the results, and prints one JSON object.
 //
-//   mpiexec -n 2 bench_pico -i antarctica.nc -refine 2        mpiexec -n 1 bench_pico -grid_dx 16km
-//   bench_pico -i antarctica_1km.nc -virtual_ranks 1,16,256,4096 -distance sweep
+//   mpiexec -n 2 bench_pico -i antarctica.nc -grid_dx 4km     mpiexec -n 1 bench_pico -grid_dx 16km
 //
 // A repetition runs an update, one with unchanged geometry, the geometry and the melt in sequence,
 // so that disturbances affect all alike. A time is that of the slowest rank after a barrier; the
-// warm-up is dropped. JSON and input: perf/README.md. nunatak-labels and nunatak-distance time
-// algorithms alone.
-#include "kernels/cases/continent.hpp"
-#include "kernels/grid/virtual/virtual_ranks.hpp"
-#include "kernels/ice/geometry.hpp"
-#include "kernels/pico/fields.hpp"
+// warm-up is dropped. JSON and input: perf/README.md. nunatak-step counts an update on virtual
+// ranks; nunatak-labels and nunatak-distance time algorithms alone.
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/machine.hpp"
-#include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/parse.hpp"
-#include "miniapp/model/input.hpp"
+#include "miniapp/model/model.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/tools/sheet.hpp"
 #include "perf/bandwidth.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
+#include <functional>
+#include <iostream>
 
 using namespace nunatak;
 using namespace nunatak::bench;
 
 namespace {
-
-struct Arguments {
-  std::string input;
-  int refine = 1, repeat = 15;
-  double dx = 0.0; // m; 0: not given
-
-  void add_to(OptionTable& table) {
-    table.section("Problem");
-    table.add(text("i", input, "NetCDF file with thk, topg, basins, theta_ocean, salinity_ocean"));
-    table.add(number(
-        "refine", refine, "",
-        "points along either side of a square that replace each point of -i; 1, 2 or 4", 1, 4));
-    table.add(number("grid_dx", dx, "m",
-                     "spacing of the synthetic continent, without -i (0: 16 km)", 0, 500e3));
-    table.add(number("repeat", repeat, "", "repetitions that count", 7));
-  }
-  void check() const {
-    if (refine == 3) throw Error("option -refine: expected 1, 2 or 4, found 3");
-    if (dx > 0.0 && dx < 100.0)
-      throw Error("option -grid_dx: expected 100 m to 500 km, found " + std::to_string(dx) + " m");
-    if (input.empty() && refine != 1) throw Error("option -refine needs a file (-i)");
-    if (!input.empty() && dx > 0.0) throw Error("options -i and -grid_dx: expected one of them");
-  }
-};
-
-struct Problem {
-  Grid grid;
-  std::unique_ptr<MpiRanks> ranks;
-  std::vector<PicoInput> in; // for the one local rank
-
-  explicit Problem(const Grid& g, MPI_Comm comm)
-      : grid(g), ranks(std::make_unique<MpiRanks>(comm, g.decomposition)) {
-    const Patch p = ranks->patch();
-    in.push_back({make_array<double>("thk", p), make_array<double>("topg", p),
-                  make_array<int>("mask", p), make_array<int>("basins", p),
-                  make_array<double>("theta_ocean", p), make_array<double>("salinity_ocean", p)});
-  }
-  void complete() {
-    const Patch p = ranks->patch();
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) in[0].mask(j, i) = cell_type(in[0].b(j, i), in[0].H(j, i));
-    }
-    ranks->update_ghosts({in[0].basins});
-  }
-};
-
-/// The grid of the file is decomposed; then every cell, and with it every patch, is refined.
-Problem from_file(const Arguments& a, const Session& session) {
-  const Log silent(session.rank(), false);
-  const Input input(a.input, session.comm(), silent);
-  for (const char* name : {"basins", "theta_ocean", "salinity_ocean"}) {
-    if (!input.gives(name))
-      throw Error(a.input + ": variable '" + name + "' is missing (PICO needs it)");
-  }
-  Grid file;
-  file.x0 = input.x().first;
-  file.dx = input.x().spacing;
-  file.y0 = input.y().first;
-  file.dy = input.y().spacing;
-  file.decomposition = Decomposition::make(input.x().points, input.y().points, session.size());
-  MpiRanks ranks(session.comm(), file.decomposition);
-  State state(ranks.patch());
-  Forcing forcing(ranks.patch());
-  input.read(Options{}, file, ranks, state, forcing); // a default run with PICO
-
-  Grid fine = file;
-  fine.dx /= a.refine;
-  fine.dy /= a.refine;
-  fine.decomposition.Mx *= a.refine;
-  fine.decomposition.My *= a.refine;
-  for (int& start : fine.decomposition.x) start *= a.refine;
-  for (int& start : fine.decomposition.y) start *= a.refine;
-  Problem problem(fine, session.comm());
-  const PicoInput& in = problem.in[0];
-  const Patch p = problem.ranks->patch();
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      const int J = (j - 1) / a.refine + 1, I = (i - 1) / a.refine + 1;
-      in.H(j, i) = state.thk(J, I);
-      in.b(j, i) = state.topg(J, I);
-      in.basins(j, i) = forcing.basins(J, I);
-      in.theta(j, i) = forcing.theta_ocean(J, I);
-      in.salt(j, i) = forcing.salinity_ocean(J, I);
-    }
-  }
-  problem.complete();
-  return problem;
-}
-
-Problem synthetic_continent(const Arguments& a, const Session& session) {
-  const double half = synthetic::marine_half_width;
-  const Axis axis = choose_axis({-half, half, 3}, 0, a.dx > 0.0 ? a.dx : 16e3);
-  Grid grid;
-  grid.x0 = grid.y0 = axis.first, grid.dx = grid.dy = axis.spacing;
-  grid.decomposition = Decomposition::make(axis.points, axis.points, session.size());
-  Problem problem(grid, session.comm());
-  const PicoInput& in = problem.in[0];
-  const Patch p = problem.ranks->patch();
-  const synthetic::Continent continent(1);
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      const synthetic::Site s = continent.at(grid.x(p.global_i(i)), grid.y(p.global_j(j)));
-      in.H(j, i) = s.H;
-      in.b(j, i) = s.b;
-      in.basins(j, i) = s.basin;
-      in.theta(j, i) = s.theta_ocean;
-      in.salt(j, i) = s.salinity_ocean;
-    }
-  }
-  problem.complete();
-  return problem;
-}
-
-struct VirtualOptions {
-  std::string ranks; ///< -virtual_ranks, a list; "": none
-  PicoOptions pico;
-  MachineOptions machine;
-
-  void add_to(OptionTable& table) {
-    table.section("Virtual ranks in one process: updates are counted, and their time is modelled, "
-                  "instead of measured");
-    table.add(
-        text("virtual_ranks", ranks,
-             "numbers of virtual ranks, a list (none: the processes of mpiexec, which are timed)"));
-    table.add(choice("distance", pico.solver, distance_solver_names("|"),
-                     "distance solver on virtual ranks"));
-    machine.add_to(table);
-  }
-};
-
-/// The patch of a virtual rank, copied from the whole grid.
-template <class T> Array2<T> cut(const Array2<T>& whole, const Patch& p, bool ghosts) {
-  Array2<T> part = make_array<T>(whole.label(), p);
-  const int ring = ghosts ? 1 : 0;
-  for (int j = 1 - ring; j <= p.ym + ring; ++j) {
-    for (int i = 1 - ring; i <= p.xm + ring; ++i)
-      part(j, i) = whole(p.global_j(j) + 1, p.global_i(i) + 1);
-  }
-  return part;
-}
-
-/// A hash of every bit of an update's results, independent of the decomposition.
-std::uint64_t fingerprint(const Patch& p, const PicoFields& f) {
-  using synthetic::fingerprint;
-  return fingerprint(p, f.shelf_mask) + 3 * fingerprint(p, f.distance_gl) +
-         5 * fingerprint(p, f.distance_cf) + 7 * fingerprint(p, f.box_mask) +
-         9 * fingerprint(p, f.melt) + 11 * fingerprint(p, f.base_temperature);
-}
-
-/// Throws Error unless every number of ranks gives bitwise the same fields.
-nlohmann::json run_virtual(const Problem& problem, VirtualOptions options) {
-  options.pico.skip_unchanged = false; // computes every update in full
-  const PicoInput& whole = problem.in[0];
-  const Grid& grid = problem.grid;
-  const LogGP machine = options.machine.machine();
-  nlohmann::json json = {{"benchmark", "virtual_pico"},
-                         {"grid", {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}}},
-                         {"distance", options.pico.solver},
-                         {"machine", to_json(machine)}};
-  std::uint64_t first = 0;
-  int first_size = 0;
-  for (const std::string& number_of_ranks : split(options.ranks, ',')) {
-    const auto size =
-        static_cast<int>(whole_number(number_of_ranks, 1, 1000000, "option -virtual_ranks"));
-    VirtualRanks ranks(Decomposition::make(grid.Mx(), grid.My(), size), machine);
-    std::vector<PicoInput> in;
-    std::vector<PicoFields> out;
-    for (int r = 0; r < size; ++r) {
-      const Patch p = ranks.patch(r);
-      in.push_back({cut(whole.H, p, false), cut(whole.b, p, false), cut(whole.mask, p, false),
-                    cut(whole.basins, p, true), cut(whole.theta, p, false),
-                    cut(whole.salt, p, false)});
-      out.emplace_back(p);
-    }
-    const PicoReport report = Pico(ranks, grid.dx, grid.dy, options.pico).update(in, out);
-    Kokkos::fence("bench_pico");
-    std::uint64_t print = 0;
-    for (int r = 0; r < size; ++r)
-      print += fingerprint(ranks.patch(r), out[static_cast<std::size_t>(r)]);
-    if (first_size == 0) {
-      first = print;
-      first_size = size;
-    }
-    if (print != first)
-      throw Error("wrong result: fields on " + std::to_string(size) +
-                  " ranks differ from those on " + std::to_string(first_size));
-    const Traffic sent = ranks.traffic();
-    const VirtualClock::Path path = ranks.clock()->critical();
-    json["runs"].push_back({{"ranks", size},
-                            {"px", ranks.decomposition().px},
-                            {"py", ranks.decomposition().py},
-                            {"shelves", report.shelves},
-                            {"shelf_cells", report.shelf_cells},
-                            {"rounds", report.rounds},
-                            {"exchanges", sent.exchanges},
-                            {"messages", sent.messages},
-                            {"bytes", sent.bytes},
-                            {"collectives", sent.collectives},
-                            {"collective_bytes", sent.collective_bytes},
-                            {"lagged_reductions", sent.lagged},
-                            {"domain_imbalance", report.domain_imbalance},
-                            {"shelf_imbalance", report.shelf_imbalance},
-                            {"work", sent.work},
-                            {"modelled_ms", 1e3 * path.time},
-                            {"modelled_work_ms", 1e3 * path.work},
-                            {"path_messages", path.messages},
-                            {"path_collectives", path.collectives}});
-  }
-  return json;
-}
 
 struct Timed {
   const char* name;
@@ -303,8 +85,8 @@ void require_none(std::int64_t cells, const std::string& what, MPI_Comm comm) {
   if (cells != 0) throw Error("wrong result: " + what + " (" + std::to_string(cells) + " cells)");
 }
 
-void check_melt(const Problem& problem, const PicoFields& out, double total) {
-  const Patch p = problem.ranks->patch();
+void check_melt(const MpiRanks& ranks, const Grid& grid, const PicoFields& out, double total) {
+  const Patch p = ranks.patch();
   long double sum = 0.0L, size = 0.0L;
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
@@ -312,9 +94,9 @@ void check_melt(const Problem& problem, const PicoFields& out, double total) {
       size += std::fabs(out.melt(j, i));
     }
   }
-  const long double to_mass = static_cast<long double>(problem.grid.dx) * problem.grid.dy * rho_ice;
-  sum = to_mass * over_ranks(sum, MPI_LONG_DOUBLE, problem.ranks->comm());
-  size = to_mass * over_ranks(size, MPI_LONG_DOUBLE, problem.ranks->comm());
+  const long double to_mass = static_cast<long double>(grid.dx) * grid.dy * rho_ice;
+  sum = to_mass * over_ranks(sum, MPI_LONG_DOUBLE, ranks.comm());
+  size = to_mass * over_ranks(size, MPI_LONG_DOUBLE, ranks.comm());
   if (!(std::fabs(sum - total) <= 1e-11L * size))
     throw Error("wrong result: total melt is " + std::to_string(total) +
                 " kg/s, the sum over cells is " + std::to_string(sum));
@@ -347,30 +129,39 @@ nlohmann::json to_json(const Triad& triad, const Timed& update, const Timed& kep
           {"passes_with_kept_geometry_best", passes(kept.least(), best)}};
 }
 
-nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& session) {
-  MpiRanks& ranks = *problem.ranks;
-  const Grid& grid = problem.grid;
+nlohmann::json run(Options options, int repeat, const Session& session) {
+  if (options.Mz == 0) options.Mz = 3; // levels do not matter
+  options.stress = "sia";
+  options.ocean = "pico";
+  const Log silent(0, false);
+  Timers timers;
+  Model model(options, session.comm(), timers, silent);
+  MpiRanks& ranks = model.ranks();
+  const Grid& grid = model.grid();
+  const State& state = model.state();
+  const Forcing& forcing = model.forcing();
+  const std::vector<PicoInput> in{{state.thk, state.topg, state.mask, forcing.basins,
+                                   forcing.theta_ocean, forcing.salinity_ocean}};
   const Patch p = ranks.patch();
-  PicoOptions options;
-  options.skip_unchanged = false; // computes every update in full
-  Pico pico(ranks, grid.dx, grid.dy, options);
-  Pico keeps(ranks, grid.dx, grid.dy, PicoOptions{}); // recomputes only what changed: here the melt
-  pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, options);
-  pico::ShelfMelt melt(ranks, grid.dx, grid.dy, options);
+  PicoOptions in_full = options.pico;
+  in_full.skip_unchanged = false; // computes every update in full
+  Pico pico(ranks, grid.dx, grid.dy, in_full);
+  Pico keeps(ranks, grid.dx, grid.dy, options.pico); // recomputes only what changed: here the melt
+  pico::ShelfGeometry geometry(ranks, grid.dx, grid.dy, in_full);
+  pico::ShelfMelt melt(ranks, grid.dx, grid.dy, in_full);
   std::vector<PicoFields> first{PicoFields(p)}, whole{PicoFields(p)}, kept{PicoFields(p)},
       in_two{PicoFields(p)};
-  PicoReport report = pico.update(problem.in, first), melt_report,
-             kept_report = keeps.update(problem.in, kept);
+  PicoReport report = pico.update(in, first), melt_report, kept_report = keeps.update(in, kept);
   const pico::Shelves* shelves = nullptr;
   std::vector<Timed> timed = {
-      {"update", [&] { report = pico.update(problem.in, whole); }},
-      {"update, geometry kept", [&] { kept_report = keeps.update(problem.in, kept); }},
-      {"geometry", [&] { shelves = &geometry.update(problem.in, in_two); }},
-      {"melt", [&] { melt.update(*shelves, problem.in, in_two, melt_report); }},
+      {"update", [&] { report = pico.update(in, whole); }},
+      {"update, geometry kept", [&] { kept_report = keeps.update(in, kept); }},
+      {"geometry", [&] { shelves = &geometry.update(in, in_two); }},
+      {"melt", [&] { melt.update(*shelves, in, in_two, melt_report); }},
   };
-  time_alternately(timed, arguments.repeat, ranks);
+  time_alternately(timed, repeat, ranks);
   Triad triad;
-  for (int n = 0; n < arguments.repeat; ++n) triad.run();
+  for (int n = 0; n < repeat; ++n) triad.run();
 
   require_none(different(p, whole[0], first[0]), "a repeated update differs from the first",
                session.comm());
@@ -378,17 +169,12 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
                "an update that should keep the geometry", session.comm());
   require_none(different(p, in_two[0], first[0]),
                "geometry and melt by themselves differ from the update", session.comm());
-  check_melt(problem, first[0], report.total_melt);
+  check_melt(ranks, grid, first[0], report.total_melt);
 
   const double cells = static_cast<double>(grid.Mx()) * grid.My();
-  nlohmann::json json = {
-      {"benchmark", "pico"}, {"started", utc_now()}, {"repetitions", arguments.repeat}};
-  json["input"] = arguments.input.empty() ? "synthetic continent" : arguments.input;
-  json["grid"] = {{"Mx", grid.Mx()},
-                  {"My", grid.My()},
-                  {"dx", grid.dx},
-                  {"dy", grid.dy},
-                  {"refine", arguments.refine}};
+  nlohmann::json json = {{"benchmark", "pico"}, {"started", utc_now()}, {"repetitions", repeat}};
+  json["input"] = options.input.empty() ? "-init " + options.init : options.input;
+  json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"dx", grid.dx}, {"dy", grid.dy}};
   json["ranks"] = {{"size", session.size()},
                    {"px", grid.decomposition.px},
                    {"py", grid.decomposition.py},
@@ -406,22 +192,17 @@ nlohmann::json run(const Arguments& arguments, Problem& problem, const Session& 
 } // namespace
 
 int main(int argc, char** argv) {
-  return run_program<Session>(argc, argv, "bench_pico", [&](Session& session) {
-    Arguments arguments;
+  return run_program<Session>(argc, argv, "bench_pico", [](Session& session) {
+    Options options;
+    int repeat = 15;
     OptionTable table("bench_pico: times PICO and its parts; prints JSON",
                       "mpiexec -n 2 bench_pico -grid_dx 16km");
-    VirtualOptions counted;
-    arguments.add_to(table);
-    counted.add_to(table);
-    if (!table.read(argc, argv)) return;
-    arguments.check();
-    if (!counted.ranks.empty() && session.size() != 1)
-      throw Error("option -virtual_ranks: expected one process, found " +
-                  std::to_string(session.size()));
-    Problem problem = arguments.input.empty() ? synthetic_continent(arguments, session)
-                                              : from_file(arguments, session);
-    nlohmann::json json =
-        counted.ranks.empty() ? run(arguments, problem, session) : run_virtual(problem, counted);
+    table.section("Benchmark; of the other options only -i, -init, -seed, -grid_... and -pico_... "
+                  "are used");
+    table.add(number("repeat", repeat, "", "repetitions that count", 7));
+    add_model_options(table, options);
+    if (!read_options(session, table, options)) return;
+    nlohmann::json json = run(options, repeat, session);
     for (const auto& [name, value] : versions()) json["versions"][name] = value;
     if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
   });

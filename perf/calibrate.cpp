@@ -1,5 +1,5 @@
 // calibrate: measures the constants of a LogGP machine (kernels/grid/virtual/loggp.hpp) on its
-// ranks. Prints JSON for -machine of nunatak-distance, nunatak-labels, nunatak-step and bench_pico.
+// ranks. Prints JSON for -machine of nunatak-distance, nunatak-labels and nunatak-step.
 //
 //   mpiexec -n 8 calibrate > machine.json
 //   mpiexec -n 8 calibrate -o /scratch > machine.json     also those of output, into files there
@@ -20,7 +20,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>

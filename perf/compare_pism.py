@@ -1,18 +1,12 @@
 #!/usr/bin/env python3
-"""Run PISM and nunatak on the same problems in turns, and print ratios of their times. PISM is built elsewhere; see peer.md.
+"""Run PISM and nunatak on the same problems in turns, and print ratios of their times. What is compared, and how: peer.md.
 
     perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json compare.json
+    perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 4 --output
 
-Five steps of 0.02 years of the hybrid model with PICO and temperature, part by part. DIR holds pism, which runs by
-four methods: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of --picard-rtol at which
-its first velocity is within 1e-4 of its own tight solution, as nunatak's must be; `fem equal`, finite elements until
-|residual| <= 1e-6 |load|, nunatak's own criterion; `fem ilu1`, the same with ILU(1) in place of ILU(0). The `equal` methods have
-looser linear solves than PISM's default, which makes them faster. --methods leaves some out. nunatak runs twice: with its
-options (and those of --ours), and with a new geometry of PICO in each update, as PISM computes it.
-
-The Antarctic case is one problem for both programs: thickness, bed, till strength, ocean and basins from the given data; air at
-248 K, 300 kg m-2 year-1 of snow, 0.05 W m-2 from below; and the ice temperature with which PISM fills the ice when it
-bootstraps. PISM bootstraps in every run; nunatak reads the temperature that PISM wrote after a run of no length.
+Five steps of 0.02 years of the hybrid model with PICO and temperature, part by part, by some of four methods of PISM and two of nunatak;
+or with --output the files of a state. Both programs get the given thickness, bed, till strength, ocean and basins, the same climate, and
+the temperature with which PISM fills the ice: PISM bootstraps in every run, nunatak reads what PISM wrote after a run of no length.
 
 No ratio is printed where a check fails: volume, speed and total melt that should agree.
 One JSON object goes to standard output (or --json), tables to standard error.
@@ -57,21 +51,14 @@ class RunFailed(Exception):
 
 
 def run(mpiexec, ranks, command, folder):
-    """Run a command: (standard output, wall seconds, user + system seconds of all ranks)."""
+    """Run a command: (standard output, wall seconds)."""
     words = shlex.split(mpiexec) + [str(ranks), *map(str, command)]
-    log = os.path.join(folder, "out.txt")
-    environment = dict(os.environ, OMP_NUM_THREADS="1")
-    with open(log, "w", encoding="utf-8") as out:
-        start = time.monotonic()
-        process = subprocess.Popen(words, cwd=folder, stdout=out, stderr=subprocess.STDOUT, env=environment)
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.monotonic() - start
-    process.returncode = os.waitstatus_to_exitcode(status)
-    with open(log, encoding="utf-8", errors="replace") as out:
-        text = out.read()
-    if process.returncode != 0:
-        raise RunFailed(f"status {process.returncode}: {shlex.join(words)}\n{text[-2000:]}")
-    return text, wall, usage.ru_utime + usage.ru_stime
+    start = time.monotonic()
+    done = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                          env=dict(os.environ, OMP_NUM_THREADS="1"))
+    if done.returncode != 0:
+        raise RunFailed(f"status {done.returncode}: {shlex.join(words)}\n{done.stdout[-2000:]}")
+    return done.stdout, time.monotonic() - start
 
 
 def logged(path, stage):
@@ -187,8 +174,8 @@ def nunatak_command(nunatak, case, steps, output, options):
     """One step fewer: nunatak ends with the flow and the melt of its last state, one update of each more than steps."""
     length = f"-run_steps {steps - 1}" if steps > 1 else "-run_years 0"
     words = f"""-i {case} -grid_Mz {LEVELS} -grid_Lz {HEIGHT} -stress ssa+sia -rheology paterson_budd -sia_e 1 -ssa_e 1
-        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -report report.json -o {output}"""
-    return [nunatak, *words.split(), *options]
+        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -report report.json"""
+    return [nunatak, *words.split(), *(["-o", output] if output else []), *options]
 
 
 # --- the comparison --------------------------------------------------------------------------------------------------------
@@ -220,6 +207,7 @@ def read_arguments():
     parser.add_argument("--ours", default="", metavar="OPTIONS", help="more options of nunatak, as one word")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="repetitions (default 3)")
+    parser.add_argument("--output", action="store_true", help="compare the output of a state, not the step")
     parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
     parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     arguments = parser.parse_args()
@@ -250,9 +238,9 @@ class Antarctica:
 
     def pism(self, ranks, steps, options):
         command = pism_command(self.a.pism, self.case, steps, "end.nc", options)
-        text, wall, cpu = run(self.a.mpiexec, ranks, command, self.folder)
+        text, wall = run(self.a.mpiexec, ranks, command, self.folder)
         events = logged(os.path.join(self.folder, "log.py"), "time-stepping loop")
-        result = {"wall_s": wall, "cpu_s": cpu}
+        result = {"wall_s": wall}
         if steps == 0:
             return result
         result["nonlinear"], result["linear"] = [a + b for a, b in zip(linear_iterations(text, "ssafd_"),
@@ -269,12 +257,11 @@ class Antarctica:
 
     def nunatak(self, ranks, steps, options):
         command = nunatak_command(self.a.nunatak, self.own_case, steps, "end.nc", shlex.split(self.a.ours) + options)
-        _, wall, cpu = run(self.a.mpiexec, ranks, command, self.folder)
-        with open(os.path.join(self.folder, "report.json"), encoding="utf-8") as file:
-            report = json.load(file)
+        _, wall = run(self.a.mpiexec, ranks, command, self.folder)
+        report = self.report()
         timers, ssa = report["timers"], report["ssa"]
-        result = {"wall_s": wall, "cpu_s": cpu, "nonlinear": ssa["steps"],
-                  "linear": ssa["linear_iterations"], "load_norm": ssa["history"][0]["load"], "versions": report["versions"]}
+        result = {"wall_s": wall, "nonlinear": ssa["steps"], "linear": ssa["linear_iterations"],
+                  "load_norm": ssa["history"][0]["load"], "versions": report["versions"]}
         parts = {part: sum(timers[t]["max"] / timers[t]["calls"] for t in names) for part, (_, names) in PARTS.items()
                  if all(t in timers for t in names)}
         parts["SSA, linear solves"] = sum(solve["seconds_linear"] for solve in ssa["history"]) / ssa["solves"]
@@ -282,6 +269,25 @@ class Antarctica:
         result["melt_Gt_a"] = report["ocean"]["total_melt_Gt_per_year"]
         result["volume_km3"] = report["mass_budget"].get("volume_end_km3")
         return result
+
+    def report(self):
+        with open(os.path.join(self.folder, "report.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def output_of_pism(self, ranks, form):
+        """A checkpoint after each step, without SSA and PICO: what PISM prints of those that close the file before, too."""
+        options = f"-stress_balance sia -ocean constant -checkpoint_interval 0 -output.checkpoint.file state.nc -o_size none -o_format {form}"
+        text, _ = run(self.a.mpiexec, ranks, pism_command(self.a.pism, self.case, STEPS, "end.nc", options.split()), self.folder)
+        seconds = [float(word) for word in re.findall(r"Done saving a checkpoint in ([0-9.]+) seconds", text)][1:]
+        return {"s": statistics.mean(seconds), "MB": os.path.getsize(os.path.join(self.folder, "state.nc")) / 1e6}
+
+    def output_of_nunatak(self, ranks, options):
+        """The temperature and all maps, about the bytes of a checkpoint, after each step."""
+        options = ["-spatial_file", "maps.nc", "-spatial_every", str(STEP), "-spatial_vars", ",".join(self.maps), "-overwrite", *options.split()]
+        run(self.a.mpiexec, ranks, nunatak_command(self.a.nunatak, self.own_case, STEPS, None, options), self.folder)
+        output = self.report()["output"]
+        fsync = output["phases"]["fsync"]["max"] / STEPS
+        return {"s": output["seconds"] / STEPS - fsync, "fsync_s": fsync, "MB": output["written_bytes"] / 1e6 / STEPS}
 
     def result(self, *names):
         return read(os.path.join(self.folder, "end.nc"), *names)
@@ -344,8 +350,29 @@ class Antarctica:
         raise RunFailed(f"no --picard-rtol brings the velocity of PISM's finite differences within {CONVERGED} of its limit")
 
 
-def run_antarctica(a, folder):
-    case = Antarctica(a, folder)
+def run_output(a, case):
+    """Seconds per record, from open to close. PISM makes no fsync, so that of nunatak has a column of its own."""
+    forms = {"PISM netcdf4_parallel": (case.output_of_pism, "netcdf4_parallel"), "PISM netcdf3": (case.output_of_pism, "netcdf3"),
+             "-like pism": (case.output_of_nunatak, "-like pism -ssa_solver own"), "nunatak": (case.output_of_nunatak, "")}
+    case.nunatak(1, 1, [])
+    with netCDF4.Dataset(os.path.join(case.folder, "end.nc")) as file:
+        case.maps = [name for name, v in file.variables.items() if "time" in v.dimensions and "y" in v.dimensions
+                     and ("z" not in v.dimensions or name == "temp")]
+    runs = {(who, n): [] for n in a.ranks for who in forms}
+    for _ in range(a.repeat):
+        for (who, n), found in runs.items():
+            found.append(forms[who][0](n, forms[who][1]))
+    say("output of a state          ranks      MB   seconds, median (min to max)      fsync")
+    table = []
+    for (who, n), found in runs.items():
+        row = {"who": who, "ranks": n, "s": spread([r["s"] for r in found]), "MB": found[0]["MB"],
+               "fsync_s": statistics.median(r.get("fsync_s", 0.0) for r in found)}
+        table.append(row)
+        say(f"{who:26s} {n:5d} {row['MB']:7.1f} {row['s']['median']:10.4f} ({row['s']['min']:.3f} to {row['s']['max']:.3f}) {row['fsync_s']:10.4f}")
+    return {"grid": case.shape, "records": STEPS, "table": table}
+
+
+def run_antarctica(a, case):
     converged = case.convergence()
     pism = converged["options"]
     runs = {(who, n): [] for who in [*pism, *OWN] for n in a.ranks}
@@ -355,8 +382,8 @@ def run_antarctica(a, folder):
                 run = case.nunatak(n, STEPS, OWN[who]) if who in OWN else case.pism(n, STEPS, pism[who])
                 run["load"] = os.getloadavg()[0]
                 runs[who, n].append(run)
-                say(f"turn {turn + 1}, {n} rank(s), {who}: SSA {run['parts']['SSA']:.3f} s, whole run {run['wall_s']:.1f} s "
-                    f"(cpu {run['cpu_s']:.1f} s), {run['nonlinear']} nonlinear, {run['linear']} linear, load {run['load']:.1f}")
+                say(f"turn {turn + 1}, {n} rank(s), {who}: SSA {run['parts']['SSA']:.3f} s, whole run {run['wall_s']:.1f} s, "
+                    f"{run['nonlinear']} nonlinear, {run['linear']} linear, load {run['load']:.1f}")
     first = {who: runs[who, a.ranks[0]][0] for who in [*pism, "nunatak"]}
     checks = {
         "velocities have converged": all(e <= CONVERGED for w, e in converged["velocity_error"].items() if w != "default"),
@@ -371,7 +398,7 @@ def run_antarctica(a, folder):
         for who in [*pism, *OWN]:
             kept = runs[who, n]
             table[who] = {"parts": {p: spread([r["parts"][p] for r in kept]) for p in kept[0]["parts"]},
-                          "wall_s": spread([r["wall_s"] for r in kept]), "cpu_s": spread([r["cpu_s"] for r in kept]),
+                          "wall_s": spread([r["wall_s"] for r in kept]),
                           "nonlinear": kept[0]["nonlinear"], "linear": kept[0]["linear"], "melt_Gt_a": kept[0]["melt_Gt_a"],
                           "volume_km3": kept[0]["volume_km3"], "load": [r["load"] for r in kept]}
         result["ranks"][n] = table
@@ -396,7 +423,6 @@ def print_antarctica(result):
         for part in table["nunatak"]["parts"]:
             line(part, lambda t, part=part: t["parts"][part])
         line("whole run, wall", lambda t: t["wall_s"])
-        line("whole run, cpu", lambda t: t["cpu_s"])
         say(f"{'iterations':20s}" + "".join(f"{str(t['nonlinear']) + ' / ' + str(t['linear']):>26s}" for t in table.values()))
 
 
@@ -410,7 +436,8 @@ def main():
     result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat}
     with tempfile.TemporaryDirectory() as folder:
         try:
-            result["antarctica"] = run_antarctica(a, folder)
+            case = Antarctica(a, folder)
+            result["output" if a.output else "antarctica"] = (run_output if a.output else run_antarctica)(a, case)
         except RunFailed as error:
             fail(str(error))
     result["load_at_end"] = os.getloadavg()

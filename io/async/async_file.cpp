@@ -18,6 +18,7 @@ AsyncFile::AsyncFile(MPI_Comm comm, const std::string& path, const Schema& schem
   m_last.resize(schema.variables.size());
   m_share.assign(n, 0);
   m_messages.assign(n, 0);
+  m_joined.resize(n);
   act(Packer(Action::open, m_number, client.number(), path, options, schema));
   if (!options.continues) return;
   Opened opened;
@@ -53,6 +54,7 @@ void AsyncFile::join_batch(std::size_t v, std::size_t record) {
 
 void AsyncFile::end_batch() {
   if (m_batch < 0) return;
+  for (std::size_t s = 0; s < m_joined.size(); ++s) send_joined(s);
   m_client.end_batch(m_group, m_batch, m_messages, m_sums);
   act(Packer(Action::end_batch, m_batch, m_keys));
   for (const Key& key : m_keys) m_last[key.v] = key.record;
@@ -63,6 +65,30 @@ void AsyncFile::end_batch() {
   std::fill(m_messages.begin(), m_messages.end(), 0);
 }
 
+/// Adds a hyperslab to the message for others of its variable, record and box; false if it is long.
+bool AsyncFile::join(std::size_t s, const std::array<std::size_t, 3>& place,
+                     const Hyperslab& part) {
+  const auto [v, record, b] = place;
+  const auto add = [&, v = v, record = record, b = b] {
+    return join_message(m_joined[s].message, m_batch, v, record, b, part, record != no_record,
+                        schema().variables[v].type, m_client.ring().size());
+  };
+  if (m_joined[s].place == place && add()) return true;
+  send_joined(s);
+  m_joined[s].place = place;
+  return add();
+}
+
+void AsyncFile::send_joined(std::size_t s) {
+  Bytes& message = m_joined[s].message;
+  if (message.empty()) return;
+  m_client.send(m_group, static_cast<int>(s), m_batch, message);
+  m_messages[s] += 1;
+  m_work.messages += 1;
+  m_work.message_bytes += static_cast<std::int64_t>(message.size());
+  message.clear();
+}
+
 void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) {
   join_batch(v, record);
   if (slab.elements() == 0) return;
@@ -71,6 +97,7 @@ void AsyncFile::write_slab(std::size_t v, std::size_t record, const Hyperslab& s
     for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
       const Hyperslab part = slice(slab, m_boxes[v][s][b]);
       if (part.elements() == 0) continue;
+      if (slab.of > 1 && join(s, {v, record, b}, part)) continue; // sent with others
       const std::int64_t sent =
           m_client.send(m_group, static_cast<int>(s), m_batch, v, record, b, part,
                         schema().variables[v].type, m_work.message_bytes);

@@ -10,6 +10,7 @@
 #include "io/layouts/partition.hpp"
 #include "io/registry.hpp"
 
+#include <array>
 #include <optional>
 
 namespace nunatak::io {
@@ -36,6 +37,8 @@ private:
 
   void join_batch(std::size_t v, std::size_t record);
   void end_batch();
+  bool join(std::size_t s, const std::array<std::size_t, 3>& place, const Hyperslab& part);
+  void send_joined(std::size_t s);
   void act(const Packer& action);
 
   Client& m_client;
@@ -49,6 +52,12 @@ private:
   std::vector<std::uint64_t> m_sums;    ///< of this rank's values, by key; empty if not wanted
   std::vector<std::size_t> m_share;     ///< bytes of the batch, by server
   std::vector<std::int64_t> m_messages; ///< of the batch, from this rank, by server
+  /// By server: a message of many small hyperslabs, and their variable, record and box.
+  struct Joined {
+    Bytes message;
+    std::array<std::size_t, 3> place{};
+  };
+  std::vector<Joined> m_joined;
   bool m_is_closed = false;
   Work m_work;
 };

@@ -53,6 +53,19 @@ Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, 
   return Packer(batch, 0, v, record, b, box).bytes();
 }
 
+bool join_message(Bytes& message, int batch, std::size_t v, std::size_t record, std::size_t b,
+                  const Hyperslab& slab, bool has_record, Type type, std::size_t pool) {
+  const Box box = slab.box(has_record);
+  const Bytes head = message.empty() ? message_head(batch, v, record, b, box) : Packer(box).bytes();
+  const std::size_t begin = message.size() + head.size(),
+                    end = begin + (box.elements() * bytes_of(type) + 7) / 8 * 8;
+  if (end > std::min(pool / 4, most_message)) return false;
+  message.insert(message.end(), head.begin(), head.end());
+  message.resize(end);
+  pack(slab, type, message.data() + begin);
+  return true;
+}
+
 Client::Client(MPI_Comm comm, const Options& options)
     : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()),
       m_options(options), m_ring(options.pool, most_messages) {
@@ -94,6 +107,12 @@ std::int64_t Client::send(int group, int server, int batch, std::size_t v, std::
     bytes += static_cast<std::int64_t>(length);
   }
   return static_cast<std::int64_t>(boxes.size());
+}
+
+void Client::send(int group, int server, int batch, const Bytes& message) {
+  std::copy(message.begin(), message.end(), m_ring.take(message.size()));
+  m_ring.send(m_servers.group(group)[static_cast<std::size_t>(server)],
+              m_servers.tag_of_batch(batch), m_servers.values());
 }
 
 void Client::end_batch(int group, int batch, const std::vector<std::int64_t>& messages,

@@ -17,6 +17,11 @@ namespace nunatak::io {
 
 /// `whole` in boxes of one message each: at most 4 MiB and a quarter of the ring (`pool` bytes).
 std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool);
+/// Appends a small hyperslab of the same variable, record and box to a message, whose head and
+/// first box message_head() makes. False if the message would become too long.
+bool join_message(Bytes& message, int batch, std::size_t v, std::size_t record, std::size_t b,
+                  const Hyperslab& slab, bool has_record, Type type, std::size_t pool);
+
 /// The header before the values of a message: a multiple of 8 bytes.
 Bytes message_head(int batch, std::size_t v, std::size_t record, std::size_t b, const Box& box);
 
@@ -37,6 +42,8 @@ public:
   /// Returns the number of messages; their bytes are added to `bytes`.
   std::int64_t send(int group, int server, int batch, std::size_t v, std::size_t record,
                     std::size_t b, const Hyperslab& slab, Type type, std::int64_t& bytes);
+  /// Send a message that join_message() made.
+  void send(int group, int server, int batch, const Bytes& message);
   /// This rank's part of a batch has been sent, in `messages` by server. `sums`: by key, or empty.
   void end_batch(int group, int batch, const std::vector<std::int64_t>& messages,
                  const std::vector<std::uint64_t>& sums);

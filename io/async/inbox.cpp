@@ -96,7 +96,7 @@ bool Inbox::finish_values(const Place& place) {
       throw std::runtime_error("output servers: expected values of batch " +
                                std::to_string(in->batch) + ", found those of batch " +
                                std::to_string(batch) + ": this MPI has too few tags");
-    place(in->batch, message.rest());
+    place(in->batch, message.rest(), in->buffer->data() + in->size);
     m_incoming_bytes -= in->size;
     if (m_free.size() < 2) m_free.push_back(std::move(in->buffer));
     in = m_incoming.erase(in);

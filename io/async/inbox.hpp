@@ -21,7 +21,7 @@ public:
   Inbox(Servers& servers, MPI_Comm comm);
 
   /// Handles the values of a batch: see Client::send for the message.
-  using Place = std::function<void(int batch, const std::byte* message)>;
+  using Place = std::function<void(int batch, const std::byte* message, const std::byte* end)>;
   /// Receive what has arrived. False if there was nothing.
   bool poll(const Place& place);
 

@@ -299,8 +299,8 @@ void Server::tell(const Packer& news) {
 // What a server takes from the ranks that compute, in any order, and at any time.
 
 bool Server::take() {
-  return m_inbox.poll([this](int number, const std::byte* message) {
-    if (!m_has_failed) place(m_batches.at(number), message);
+  return m_inbox.poll([this](int number, const std::byte* message, const std::byte* end) {
+    if (!m_has_failed) place(m_batches.at(number), message, end);
   });
 }
 
@@ -382,20 +382,23 @@ Server::Assembled& Server::part_of_batch(Batch& batch, const Key& key) {
 }
 
 /// Copy the values of a message to where they belong.
-void Server::place(Batch& batch, const std::byte* message) {
+void Server::place(Batch& batch, const std::byte* message, const std::byte* end) {
   Unpacker from(message);
   from.take<int>(); // so that the rest lies at multiples of 8 bytes
   const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(),
              b = from.take<std::size_t>();
-  const auto region = from.take<Box>();
   const OpenFile& file = m_files.at(batch.file);
   const std::size_t bytes = bytes_of(file.schema.variables[v].type);
   const std::vector<Box>& boxes = file.boxes[v][me()];
   std::size_t before = 0; // elements of the boxes before this one
   for (std::size_t k = 0; k < b; ++k) before += boxes[k].elements();
   Assembled& part = part_of_batch(batch, {v, record});
-  copy(region, region, from.rest(), boxes[b], part.values.data() + before * bytes, bytes);
-  part.elements += region.elements();
+  while (from.rest() < end) { // each with its values, up to a multiple of 8 bytes
+    const auto region = from.take<Box>();
+    copy(region, region, from.rest(), boxes[b], part.values.data() + before * bytes, bytes);
+    from.skip((region.elements() * bytes + 7) / 8 * 8);
+    part.elements += region.elements();
+  }
 }
 
 } // namespace nunatak::io

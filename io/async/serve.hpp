@@ -75,7 +75,7 @@ private:
 
   bool take(); ///< what has come; false if there was nothing
   bool take_ahead();
-  void place(Batch& batch, const std::byte* message);
+  void place(Batch& batch, const std::byte* message, const std::byte* end);
   Assembled& part_of_batch(Batch& batch, const Key& key);
 
   void forward_signal();

@@ -96,6 +96,7 @@ public:
     return value;
   }
   const std::byte* rest() const { return m_next; }
+  void skip(std::size_t bytes) { m_next += bytes; }
 
 private:
   void take(std::string& text) {

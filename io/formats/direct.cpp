@@ -137,6 +137,7 @@ public:
       : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {}
 
   void use_disk_caller(const DiskCaller& call_disk) override { m_call_disk = call_disk; }
+  void use_stripe(std::size_t bytes) override { m_pending.use_stripe(bytes); }
 
   void define() override {
     on_rank_0(m_comm, [&] {
@@ -195,6 +196,7 @@ public:
   /// All values are in the file, and the file has the length of its records.
   void flush_values() override {
     if (!m_error.is_set()) m_error.keep([&] { write_pending(); });
+    if (!m_error.is_set()) m_error.keep([&] { write_edges(); });
     std::uint64_t records = m_records; // a rank may have seen fewer
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
     m_records = records;
@@ -255,16 +257,21 @@ private:
   }
 
   void write_pending() {
-    m_pending.flush(m_rank, [this](const std::vector<Run>& runs, std::size_t bytes) {
-      const auto write_all_runs = [&] {
-        for (const Run& run : runs) write(run);
-      };
-      if (m_options.calls == "mpiio") { // calls of MPI
-        write_all_runs();
-      } else {
-        m_call_disk(bytes, write_all_runs);
-      }
-    });
+    m_pending.flush(m_rank,
+                    [this](const auto& runs, std::size_t bytes) { write_all(runs, bytes); });
+  }
+  void write_edges() {
+    m_pending.flush_edges([this](const auto& runs, std::size_t bytes) { write_all(runs, bytes); });
+  }
+  void write_all(const std::vector<Run>& runs, std::size_t bytes) {
+    const auto write_runs = [&] {
+      for (const Run& run : runs) write(run);
+    };
+    if (m_options.calls == "mpiio") { // calls of MPI
+      write_runs();
+    } else {
+      m_call_disk(bytes, write_runs);
+    }
   }
 
   /// Error naming the variable that failed.

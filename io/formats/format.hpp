@@ -77,6 +77,8 @@ public:
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }
   /// Offset of a variable (in the first record), after define(), if known; the same on all ranks.
   virtual std::optional<std::uint64_t> first_byte(std::size_t /*v*/) const { return std::nullopt; }
+  /// Stripes of this length have owners: a value across a border may wait until flush_values().
+  virtual void use_stripe(std::size_t /*bytes*/) {}
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   virtual void close() = 0;

@@ -73,7 +73,7 @@ public:
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (m_ids[v] < 0) define_late(v);
-    const std::size_t bytes = m_schema.bytes(m_schema.variables[v]),
+    const std::size_t bytes = m_schema.bytes(m_schema.variables[v]) / slab.of,
                       n_parts = m_waiting.parts(bytes);
     for (std::size_t part = 0; part < n_parts; ++part) {
       if (!m_waiting.has_room(bytes / n_parts)) write_pending();

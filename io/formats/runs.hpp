@@ -11,8 +11,10 @@
 #include "io/schema.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace nunatak::io {
@@ -42,6 +44,10 @@ void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t 
                  const std::byte* data, std::vector<Run>& runs);
 
 /// The runs of a rank that are packed and not yet written: at most 2 MiB, which stay in cache.
+///
+/// With stripes that have owners (layouts/auto.hpp) a value across the border of two belongs to the
+/// later one, and its first bytes lie in the stripe of another writer. They are set aside and
+/// written when all else is, so that the two do not take a lock from each other at every border.
 class PendingRuns {
 public:
   static constexpr std::size_t most = std::size_t{2} << 20; ///< bytes
@@ -65,15 +71,45 @@ public:
   /// Calls write_all(runs, bytes) for all runs in the order in which `rank` writes them: every
   /// second rank begins at the end, so that neighbours collide less on a server. Then none pends.
   template <class WriteAll> void flush(int rank, const WriteAll& write_all) {
+    for (Run& run : m_runs) set_edge_aside(run);
     if (rank % 2 == 1) std::reverse(m_runs.begin(), m_runs.end());
     write_all(m_runs, m_bytes);
     m_runs.clear();
     m_bytes = 0;
   }
 
+  void use_stripe(std::size_t bytes) { m_stripe = bytes; }
+  /// Calls write_all(runs, bytes) for what was set aside.
+  template <class WriteAll> void flush_edges(const WriteAll& write_all) {
+    std::vector<Run> runs;
+    std::size_t bytes = 0;
+    for (const Edge& edge : m_edges) {
+      runs.push_back({edge.begin, edge.size, edge.bytes.data(), edge.v});
+      bytes += edge.size;
+    }
+    if (bytes > 0) write_all(runs, bytes);
+    m_edges.clear();
+  }
+
 private:
+  struct Edge {
+    std::uint64_t begin;
+    std::size_t size, v;
+    std::array<std::byte, 8> bytes; ///< less than a value
+  };
+  void set_edge_aside(Run& run) {
+    if (m_stripe == 0 || run.begin % m_stripe == 0) return;
+    const std::size_t size = m_stripe - run.begin % m_stripe;
+    if (size >= std::min(run.size, sizeof Edge::bytes)) return;
+    m_edges.push_back({run.begin, size, run.v, {}});
+    std::memcpy(m_edges.back().bytes.data(), run.data, size);
+    run = {run.begin + size, run.size - size, run.data + size, run.v};
+  }
+
   std::vector<Run> m_runs;
   std::size_t m_bytes = 0; ///< of their values
+  std::size_t m_stripe = 0;
+  std::vector<Edge> m_edges;
 };
 
 } // namespace nunatak::io

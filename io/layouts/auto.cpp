@@ -5,10 +5,8 @@
 #include "io/layouts/remap.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,10 +14,8 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t page = 4096;
-/// A call of the file system takes as long as sending this many bytes.
-constexpr double call_cost = 8 << 10;
-constexpr std::size_t runs_each = 8; ///< per aggregator and record
+/// A call of the file system takes as long as sending this many bytes, and so does a lock.
+constexpr double call_cost = 8 << 10, lock_cost = 128 << 10;
 
 /// The elements first <= n < last of a box in row-major order, as boxes.
 void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes,
@@ -44,15 +40,13 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-/// Gives the one DealtFile of a file, from its definition on.
-using DealtOnce = std::function<const DealtFile&()>;
-
 class ByCost final : public Choice {
 public:
-  ByCost(MPI_Comm comm, const Schema& schema, const std::vector<int>& aggregators,
-         std::size_t stripe, DealtOnce file)
-      : m_comm(comm), m_schema(schema), m_aggregators(aggregators), m_stripe(stripe),
-        m_file(std::move(file)), m_costs(schema.variables.size()) {}
+  ByCost(MPI_Comm comm, const Schema& schema, const Topology& topology,
+         const std::vector<int>& aggregators, std::size_t stripe, const Format& native)
+      : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripe},
+        m_near(near_aggregators(topology, aggregators, rank_in(comm))),
+        m_locks(topology.n_nodes > 1), m_native(native), m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Hyperslab& slab) override {
     const Cost*& cost = m_costs[v];
@@ -61,42 +55,47 @@ public:
           m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
       if (is_new) place->second = cost_of(v, slab);
       cost = &place->second;
-      Totals& totals = cost->moves ? m_move : m_stay;
+      Totals& totals = cost->move != Move::none ? m_move : m_stay;
       totals.variables += 1;
       totals.calls += cost->calls;
       totals.sent += cost->sent;
     }
-    return cost->moves;
+    return cost->move != Move::none;
   }
+
+  /// What each aggregator writes of a variable that moves.
+  Boxes boxes(std::size_t v) { return boxes(v, m_costs[v]->move); }
 
   std::string text() const override {
     const auto n = [](std::int64_t number) { return std::to_string(number); };
     return n(m_stay.variables) + " variable(s) stay: " + n(m_stay.calls) + " calls; " +
            n(m_move.variables) + " variable(s) move: " + n(m_move.sent) +
            " bytes sent instead of " + n(m_move.calls) + " calls; stripes of " +
-           std::to_string(m_stripe) + " bytes";
+           std::to_string(m_deal.run) + " bytes";
   }
 
 private:
   /// Of all ranks together.
   struct Cost {
     std::int64_t calls = 0, sent = 0; ///< native calls; bytes sent if the values move
-    bool moves = false;
+    Move move = Move::none;
   };
 
   /// From what all ranks have of a variable: one small reduction for its shape and type.
   Cost cost_of(std::size_t v, const Hyperslab& slab) {
-    const DealtFile& file = m_file();
     MoveCounts counts;
-    if (slab.elements() > 0) {
-      const auto own = std::find(m_aggregators.begin(), m_aggregators.end(), rank_in(m_comm));
-      const auto a = static_cast<std::size_t>(own - m_aggregators.begin());
-      counts =
-          move_counts(m_schema, v, slab.box(m_schema.has_records(m_schema.variables[v])),
-                      own == m_aggregators.end() ? std::vector<Box>() : file.boxes(m_schema, v)[a]);
-    }
-    MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
-    return {counts.calls, counts.sent, pays_to_move(counts, file.deal)};
+    if (slab.elements() > 0)
+      counts = move_counts(m_schema, v, slab.box(m_schema.has_records(m_schema.variables[v])),
+                           boxes(v, Move::in_turn), boxes(v, Move::in_order), m_near);
+    MPI_Allreduce(MPI_IN_PLACE, &counts, 4, MPI_INT64_T, MPI_SUM, m_comm);
+    const Move move = best_move(counts, m_deal, m_locks);
+    return {counts.calls, move == Move::in_order ? counts.in_order : counts.in_turn, move};
+  }
+
+  Boxes boxes(std::size_t v, Move move) {
+    if (m_packed.empty()) m_packed = begins_of(packed_layout(m_schema));
+    const std::uint64_t begin = m_native.first_byte(v).value_or(m_packed[v]);
+    return run_boxes(m_schema, v, m_deal, begin, move);
   }
 
   struct Totals {
@@ -104,9 +103,11 @@ private:
   };
   MPI_Comm m_comm;
   const Schema& m_schema;
-  std::vector<int> m_aggregators;
-  std::size_t m_stripe;
-  DealtOnce m_file;
+  Deal m_deal;
+  std::vector<std::size_t> m_near;
+  bool m_locks;
+  const Format& m_native;
+  std::vector<std::uint64_t> m_packed; ///< where variables begin if the format does not know
   std::map<std::pair<std::vector<std::size_t>, Type>, Cost> m_of_shape;
   std::vector<const Cost*> m_costs; ///< of each variable, once it was put
   Totals m_stay, m_move;
@@ -114,77 +115,72 @@ private:
 
 } // namespace
 
-DealtFile::DealtFile(const Schema& schema, std::vector<std::uint64_t> begin_,
-                     std::size_t aggregators, std::size_t stripe)
-    : begin(std::move(begin_)) {
-  std::uint64_t end = 0;
-  for (std::size_t v = 0; v < begin.size(); ++v)
-    end = std::max<std::uint64_t>(end, begin[v] + schema.bytes(schema.variables[v]));
-  deal = deal_of(end, aggregators, stripe);
-}
-
-MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine,
-                       const std::vector<Box>& own) {
-  const auto size = static_cast<std::int64_t>(bytes_of(schema.variables[v].type));
-  MoveCounts counts;
-  counts.calls = static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v)));
-  counts.bytes = counts.sent = static_cast<std::int64_t>(mine.elements()) * size;
-  for (const Box& box : own)
-    counts.sent -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
-  return counts;
-}
-
-bool pays_to_move(const MoveCounts& counts, const Deal& deal) {
-  const double moved_calls = static_cast<double>(counts.bytes) / static_cast<double>(deal.usual);
-  return counts.calls > 1 && static_cast<double>(counts.sent) + moved_calls * call_cost <
-                                 static_cast<double>(counts.calls) * call_cost;
-}
-
-Deal deal_of(std::uint64_t end, std::size_t aggregators, std::size_t stripe) {
-  Deal deal;
-  deal.aggregators = aggregators;
-  const std::uint64_t wanted =
-      std::min<std::uint64_t>(default_stripe, end / aggregators / runs_each);
-  deal.run = stripe * std::max<std::size_t>(1, wanted / stripe);
-  const auto up_to = [](std::uint64_t bytes, std::uint64_t unit) {
-    return (bytes + unit - 1) / unit * unit;
+std::vector<std::size_t> near_aggregators(const Topology& topology,
+                                          const std::vector<int>& aggregators, int rank) {
+  const auto node = [&](int r) {
+    return topology.n_nodes > 1 ? topology.node_of[static_cast<std::size_t>(r)] : r;
   };
-  deal.head = up_to(end % (aggregators * deal.run), deal.run);
-  deal.piece = up_to(
-      std::max<std::uint64_t>(1, (std::min(deal.head, end) + aggregators - 1) / aggregators), page);
-  deal.usual = end < aggregators * deal.run ? deal.piece : deal.run;
-  return deal;
+  std::vector<std::size_t> near;
+  for (std::size_t a = 0; a < aggregators.size(); ++a) {
+    if (node(aggregators[a]) == node(rank)) near.push_back(a);
+  }
+  return near;
 }
 
-Deal::Part Deal::part_at(std::uint64_t byte) const {
-  if (byte < head)
-    return {std::min<std::uint64_t>(head, (byte / piece + 1) * piece), byte / piece % aggregators};
-  const std::uint64_t n = (byte - head) / run;
-  return {head + (n + 1) * run, n % aggregators};
+MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, const Boxes& in_turn,
+                       const Boxes& in_order, const std::vector<std::size_t>& near) {
+  const auto size = static_cast<std::int64_t>(bytes_of(schema.variables[v].type)),
+             bytes = static_cast<std::int64_t>(mine.elements()) * size;
+  const auto sent = [&](const Boxes& boxes) {
+    std::int64_t far = bytes;
+    for (const std::size_t a : near) {
+      for (const Box& box : boxes[a])
+        far -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
+    }
+    return far;
+  };
+  return {static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v))), bytes, sent(in_turn),
+          sent(in_order)};
 }
 
-Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin) {
+Move best_move(const MoveCounts& counts, const Deal& deal, bool locks) {
+  const auto calls = static_cast<double>(counts.calls), bytes = static_cast<double>(counts.bytes),
+             in_turn = static_cast<double>(counts.in_turn),
+             in_order = static_cast<double>(counts.in_order);
+  const Move move = in_order < 0.75 * in_turn ? Move::in_order : Move::in_turn;
+  const double native = calls * (call_cost + (locks ? lock_cost * in_order / bytes : 0.0)),
+               moved =
+                   std::min(in_turn, in_order) + bytes / static_cast<double>(deal.run) * call_cost;
+  return calls > 1.0 && moved < native ? move : Move::none;
+}
+
+Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin,
+                Move move) {
   const Box whole = whole_box(schema, v);
   const std::size_t size = bytes_of(schema.variables[v].type), total = whole.elements();
-  const std::uint64_t end = begin + total * size;
+  const std::uint64_t end = begin + total * size, first = (begin + deal.run - 1) / deal.run,
+                      last = end / deal.run; // the runs that lie wholly in the variable
   Boxes boxes(deal.aggregators);
   if (whole.count.empty()) {
-    boxes[deal.part_at(begin).aggregator] = {whole};
+    boxes[begin / deal.run % deal.aggregators] = {whole};
     return boxes;
   }
   const auto border = [&](std::uint64_t byte) { // the element that begins at or contains it
     return std::min<std::size_t>(total, (byte - begin) / size);
   };
   for (std::uint64_t byte = begin; byte < end;) {
-    const Deal::Part part = deal.part_at(byte);
-    append_run(whole, border(byte), border(part.end), boxes[part.aggregator]);
-    byte = part.end;
+    const std::uint64_t n = byte / deal.run, stop = (n + 1) * deal.run;
+    const bool in_order = move == Move::in_order && n >= first && n < last;
+    append_run(
+        whole, border(byte), border(stop),
+        boxes[in_order ? (n - first) * deal.aggregators / (last - first) : n % deal.aggregators]);
+    byte = stop;
   }
   return boxes;
 }
 
 Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
-  return DealtFile(schema, begins_of(packed_layout(schema)), aggregators, stripe).boxes(schema, v);
+  return run_boxes(schema, v, {aggregators, stripe}, begins_of(packed_layout(schema))[v]);
 }
 
 std::size_t runs_in(const Box& box, const Box& whole) {
@@ -200,18 +196,11 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
                                   std::unique_ptr<Format> inner, std::size_t stripe) {
-  const DealtOnce file = [made = std::make_shared<std::optional<DealtFile>>(), &schema,
-                          n = aggregators.size(), stripe, &native = *inner]() -> const DealtFile& {
-    if (!*made) {
-      std::vector<std::uint64_t> begin = begins_of(packed_layout(schema));
-      for (std::size_t v = 0; v < begin.size(); ++v)
-        begin[v] = native.first_byte(v).value_or(begin[v]);
-      made->emplace(schema, begin, n, stripe);
-    }
-    return **made;
+  inner->use_stripe(stripe);
+  auto choice = std::make_unique<ByCost>(comm, schema, topology, aggregators, stripe, *inner);
+  const BoxesOf boxes = [by_cost = choice.get()](const Schema&, std::size_t v) {
+    return by_cost->boxes(v);
   };
-  const BoxesOf boxes = [file](const Schema& of, std::size_t v) { return file().boxes(of, v); };
-  auto choice = std::make_unique<ByCost>(comm, schema, aggregators, stripe, file);
   return make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner),
                     std::move(choice));
 }

@@ -41,21 +41,22 @@ public:
 
   void define() override {
     m_inner->define();
-    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) {
-      m_boxes.push_back(m_boxes_of(m_schema, v));
-      std::size_t elements = 0;
-      for (const auto& boxes : m_boxes.back()) elements += elements_of(boxes);
-      m_bytes.push_back(elements * bytes_of(type_of(v)));
-    }
+    m_boxes.resize(m_schema.variables.size());
+    m_bytes.resize(m_boxes.size());
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
     if (m_choice && !m_choice->moves(v, slab)) return m_inner->put(v, slab);
+    if (m_boxes[v].empty()) {
+      m_boxes[v] = m_boxes_of(m_schema, v);
+      for (const auto& boxes : m_boxes[v]) m_bytes[v] += elements_of(boxes) * bytes_of(type_of(v));
+    }
     const bool is_further_part = !m_puts.empty() && m_puts.back().v == v;
     const std::size_t bytes = is_further_part ? 0 : m_bytes[v];
-    if (!m_waiting.has_room(bytes)) move_pending();
+    if (!is_further_part && (!m_waiting.has_room(bytes) || m_puts.size() > most_puts))
+      move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
-    if (n_parts > 1) return move({{v, slab}}, n_parts);
+    if (n_parts > 1 && slab.of == 1) return move({{v, slab}}, n_parts);
     Put copy{v, slab};
     copy.slab.now_packed(m_copies.keep(slab, type_of(v)), type_of(v));
     m_puts.push_back(copy);
@@ -105,7 +106,7 @@ private:
   }
 
   void move_pending() {
-    if (!m_puts.empty()) move(m_puts, 1);
+    if (!m_puts.empty()) move(m_puts, m_waiting.parts(m_waiting.bytes()));
     m_puts.clear();
     m_copies.clear();
     m_waiting.clear();
@@ -250,6 +251,8 @@ private:
     }
   }
 
+  static constexpr std::size_t most_puts = 16384; ///< in a round: their boxes take memory
+
   Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
@@ -261,7 +264,7 @@ private:
   Topology m_topology;
   std::vector<int> m_aggregators;
   BoxesOf m_boxes_of;
-  std::vector<Boxes> m_boxes;       ///< of each variable
+  std::vector<Boxes> m_boxes;       ///< of each variable, once it was put
   std::vector<std::size_t> m_bytes; ///< of a record of each variable, over all aggregators
   Waiting m_waiting;
   std::vector<Put> m_puts; ///< since the last round

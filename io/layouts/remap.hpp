@@ -9,7 +9,8 @@
 //
 // Memory: per aggregator on average at most Options::copy_bytes() wait in copies on the ranks that
 // put them; moving takes as much in messages on both sides and in the order of the file on the
-// aggregators. Larger records are moved in several rounds, larger variables in parts.
+// aggregators. Larger records are moved in several rounds, larger variables in parts; one that
+// comes in many hyperslabs waits as a whole.
 #pragma once
 
 #include "io/formats/format.hpp"

@@ -4,7 +4,6 @@
 #include "kernels/grid/ranks.hpp"
 
 #include <functional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 

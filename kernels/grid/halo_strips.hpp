@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstring>
-#include <vector>
 
 namespace nunatak {
 

@@ -7,9 +7,7 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <memory>
 #include <new>
-#include <type_traits>
 #include <utility>
 #include <vector>
 #ifdef __linux__

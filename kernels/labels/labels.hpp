@@ -26,8 +26,6 @@
 
 #include "kernels/labels/boundaries.hpp"
 
-#include <functional>
-#include <utility>
 
 namespace nunatak {
 

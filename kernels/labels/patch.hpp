@@ -13,7 +13,6 @@
 
 #include "kernels/labels/segments.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <stdexcept>

@@ -10,7 +10,6 @@
 #include "kernels/pico/fields.hpp"
 #include "kernels/pico/options.hpp"
 
-#include <cstddef>
 #include <cstdint>
 
 namespace nunatak::pico {

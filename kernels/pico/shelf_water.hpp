@@ -11,7 +11,6 @@
 #include "kernels/pico/shelves.hpp"
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace nunatak::pico {

@@ -155,23 +155,45 @@ void require_space(const BenchOptions& options, const Workload& workload, const 
           host["available_memory"].get<std::uint64_t>());
 }
 
+/// HDF5 writes a block by one call of all ranks: many thousands would take hours.
+void require_few_calls(const Arrays& arrays, const std::vector<Method>& methods) {
+  constexpr std::size_t most = 20000;
+  for (const Method& method : methods) {
+    const io::Options& options = method.results.method.options;
+    const bool is_native = options.layout == "native" || options.layout == "default";
+    if (options.format != "netcdf4" || !is_native || arrays.n_blocks() <= most) continue;
+    throw Error("method of output '" + method.results.method.text + "': expected at most " +
+                std::to_string(most) +
+                " blocks per rank and record, each a collective call, found " +
+                std::to_string(arrays.n_blocks()) +
+                " (a layout that moves values makes few of them: netcdf4/box:1)");
+  }
+}
+
 Record workload_record(const Workload& workload, const BenchOptions& options, const Arrays& arrays,
                        MPI_Comm comm) {
-  std::array<std::int64_t, 2> most{static_cast<std::int64_t>(arrays.bytes()),
-                                   -static_cast<std::int64_t>(arrays.bytes())};
-  MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
+  const auto range = [&](std::size_t of_rank) {
+    std::array<std::int64_t, 2> most{static_cast<std::int64_t>(of_rank),
+                                     -static_cast<std::int64_t>(of_rank)};
+    std::int64_t sum = most[0];
+    MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm);
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, comm);
+    return Record{{"min", -most[1]}, {"max", most[0]}, {"sum", sum}};
+  };
   Record dimensions;
   for (const WorkloadDimension& d : workload.dimensions) dimensions[d.name] = d.length;
   return {{"name", workload.name},
           {"scale", options.scale},
           {"text", workload.text},
+          {"order", workload.order},
           {"dimensions", dimensions},
           {"variables", workload.variables.size() + 1}, // includes time
           {"records", options.records},
           {"bytes_per_record", workload.bytes_per_record()},
           {"fixed_bytes", workload.fixed_bytes()},
           // bytes with ghosts; 0: a rank without cells
-          {"memory_per_rank", {{"min", -most[1]}, {"max", most[0]}}}};
+          {"memory_per_rank", range(arrays.bytes())},
+          {"runs_per_rank", range(arrays.runs(workload.order))}};
 }
 
 struct Repetitions {
@@ -229,13 +251,20 @@ struct Repetitions {
 
 void print(const BenchOptions& options, const Record& json) {
   const Record &host = json["host"], &workload = json["workload"];
-  std::cout << workload["name"].get<std::string>() << ", scale " << options.scale
-            << (options.scale == 1.0 ? "" : " (not the size of that name)") << ": "
-            << workload["text"].get<std::string>() << "; " << json["raw"]["bytes"] << " bytes in "
-            << options.records << " record(s), " << host["ranks"] << " ranks on " << host["nodes"]
-            << " node(s) of " << host["cores_per_node"] << " cores, "
+  std::cout << workload["name"].get<std::string>() << ", scale " << options.scale;
+  if (options.scale != 1.0)
+    std::cout << " (not the size of that name: " << make_workload(options.workload).text << ")";
+  std::cout << ": " << workload["text"].get<std::string>() << "; " << json["raw"]["bytes"]
+            << " bytes in " << options.records << " record(s), " << host["ranks"] << " ranks on "
+            << host["nodes"] << " node(s) of " << host["cores_per_node"] << " cores, "
             << json["file_system"]["type"].get<std::string>() << ", "
             << host["mpi_io"].get<std::string>() << "\n";
+  const Record& runs = workload["runs_per_rank"];
+  std::cout << "runs of the file per rank and record, in order "
+            << workload["order"].get<std::string>() << ": " << runs["min"] << " to " << runs["max"]
+            << ", of "
+            << workload["bytes_per_record"].get<std::int64_t>() / runs["sum"].get<std::int64_t>()
+            << " bytes on average\n";
   if (host["oversubscribed"].get<bool>())
     std::cout << "more ranks than cores: for correctness, not for times\n";
   std::cout << "\n";
@@ -283,6 +312,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const Record disk = file_system_facts(comm, scratch.folder());
   require_space(options, workload, host, disk, bytes, methods);
   Arrays arrays(workload, io::rank_in(comm), io::size_of(comm));
+  require_few_calls(arrays, methods);
   const Compute compute(options.compute);
 
   // 2. repetitions; the order rotates, so that no method always has the same predecessor

@@ -1,7 +1,10 @@
 // The protocol of the emulated parallel file system (striped_fs.cpp, storage_server.cpp): requests
 // and replies of this size, in order, over TCP. Data follow a write request, or the reply to a
-// read.
+// read. Locks have a connection of their own (extent_locks.hpp), on which both sides send at any
+// time.
 #pragma once
+
+#include "extent_locks.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +24,16 @@ struct Reply {
   std::uint32_t size;
 };
 
-constexpr int port = 7000;
+enum class LockWord : std::uint32_t { ask, cancel, grant, call_back }; // client, client, server...
+
+struct LockMessage {
+  LockWord word;
+  Mode mode;
+  std::uint64_t file, number;
+  Extent extent; ///< asked for, or granted
+};
+
+constexpr int port = 7000, lock_port = 7001;
 constexpr std::size_t buffer_size = 1 << 20;
 
 /// Returns false if the peer has closed the connection.

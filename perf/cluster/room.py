@@ -8,6 +8,7 @@ Killing this process ends everything.
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -41,8 +42,16 @@ def start_host(name):
     return pid_file
 
 
+def slowness(host):
+    """The factor by which this host's card is slower than the others'."""
+    number, factor = cluster["slow"]
+    return factor if host == f"oss{number}" else 1.0
+
+
 def rate_of(host):
-    return cluster["server_rate"] if host.startswith("oss") else cluster["rate"]
+    rate = cluster["server_rate"] if host.startswith("oss") else cluster["rate"]
+    number, unit = re.fullmatch(r"([0-9.]+)([a-z]+)", rate).groups()
+    return f"{float(number) / slowness(host):g}{unit}"
 
 
 def limit_rate(words_before, device, rate):
@@ -96,10 +105,10 @@ def start_file_system():
     servers = {host: address for host, address in cluster["hosts"].items() if host.startswith("oss")}
     for host in servers:
         with open(state / f"{host}.log", "w") as log:
-            subprocess.Popen(on(host, programs / "storage_server", cluster["disk"], cluster["seek_ms"]), stdout=log, stderr=log)
+            subprocess.Popen(on(host, programs / "storage_server"), stdout=log, stderr=log)
     for host in cluster["hosts"]:
         if host.startswith("node"):
-            sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["dirty"], *servers.values()))
+            sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["locks"], *servers.values()))
 
 
 def main():

@@ -1,8 +1,5 @@
 // A storage server of the emulated parallel file system. It stores nothing: it receives or sends
-// the bytes and replies when its disk would have finished.
-//
-//   storage_server RATE SEEK_MS      RATE: bytes per second of the disk (0: the network limits)
-//                                    SEEK_MS: milliseconds lost at every seek
+// the bytes, answers, and keeps the locks. Its disk is as fast as its card.
 #include "protocol.hpp"
 
 #include <algorithm>
@@ -36,30 +33,18 @@ void sleep_until(double when) {
   }
 }
 
-/// One disk that serves requests in sequence; metadata have a queue of their own.
-class Disk {
+/// Metadata requests take 0.1 ms each, one after another.
+class Metadata {
 public:
-  Disk(double rate, double seek) : m_rate(rate), m_seek(seek) {}
-
-  /// The completion time of this request.
-  double done(const Request& request) {
-    constexpr double metadata_time = 1e-4;
+  double done() {
+    constexpr double each = 1e-4;
     const std::lock_guard lock(m_mutex);
-    const double t = now();
-    if (request.operation == Operation::metadata)
-      return m_metadata_free = std::max(m_metadata_free, t) + metadata_time;
-    if (request.operation == Operation::sync) return m_free;
-    if (request.file != m_file || request.offset != m_position)
-      m_free = std::max(m_free, t) + m_seek;
-    m_file = request.file;
-    m_position = request.offset + request.size;
-    return m_free = std::max(m_free, t) + (m_rate > 0 ? request.size / m_rate : 0.0);
+    return m_free = std::max(m_free, now()) + each;
   }
 
 private:
   std::mutex m_mutex;
-  double m_rate, m_seek, m_free = 0.0, m_metadata_free = 0.0;
-  std::uint64_t m_file = 0, m_position = 0;
+  double m_free = 0.0;
 };
 
 /// Receives or sends `size` meaningless bytes.
@@ -71,7 +56,7 @@ bool move_bytes(std::size_t size, std::vector<char>& buffer, const Move& move) {
   return true;
 }
 
-void serve(int fd, Disk& disk) {
+void serve(int fd, Metadata& metadata) {
   std::vector<char> buffer(buffer_size);
   Request request{};
   while (receive_all(fd, &request, sizeof request)) {
@@ -80,7 +65,7 @@ void serve(int fd, Disk& disk) {
     if (writes && !move_bytes(request.size, buffer,
                               [&](char* to, std::size_t n) { return receive_all(fd, to, n); }))
       break;
-    sleep_until(disk.done(request));
+    if (request.operation == Operation::metadata) sleep_until(metadata.done());
     const Reply reply{request.operation, reads ? request.size : 0};
     if (!send_all(fd, &reply, sizeof reply)) break;
     if (!move_bytes(reply.size, buffer,
@@ -90,25 +75,62 @@ void serve(int fd, Disk& disk) {
   ::close(fd);
 }
 
-} // namespace
+/// The locks of this server: passes messages between the clients and the table.
+class Locks {
+public:
+  void serve(int client) {
+    LockMessage message{};
+    while (receive_all(client, &message, sizeof message)) {
+      const std::lock_guard lock(m_mutex);
+      send(message.word == LockWord::ask
+               ? m_table.ask({client, message.number, message.file, message.mode, message.extent})
+               : m_table.cancel(client, message.file, message.number));
+    }
+    const std::lock_guard lock(m_mutex);
+    send(m_table.forget(client));
+    ::close(client);
+  }
 
-int main(int argc, char** argv) {
-  prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
-  Disk disk(argc > 1 ? std::atof(argv[1]) : 0.0, argc > 2 ? std::atof(argv[2]) / 1e3 : 0.0);
+private:
+  static void send(const LockTable::Answer& answer) {
+    for (const Lock& lock : answer.granted) send(LockWord::grant, lock); // may be called back, too
+    for (const Lock& lock : answer.called_back) send(LockWord::call_back, lock);
+  }
+  static void send(LockWord word, const Lock& lock) {
+    const LockMessage message{word, lock.mode, lock.object, lock.number, lock.extent};
+    send_all(lock.client, &message, sizeof message); // a client that has gone is forgotten soon
+  }
+
+  std::mutex m_mutex;
+  LockTable m_table;
+};
+
+/// Serves each connection to this port in a thread.
+template <class Serve> void listen_at(int at_port, const Serve& serve_one) {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0), yes = 1;
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(port);
+  address.sin_port = htons(static_cast<std::uint16_t>(at_port));
   if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(listener, 128) != 0) {
     std::perror("storage_server");
-    return 1;
+    std::exit(1);
   }
   while (true) {
     const int fd = ::accept(listener, nullptr, nullptr);
     if (fd < 0) continue;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    std::thread([fd, &disk] { serve(fd, disk); }).detach();
+    std::thread([fd, &serve_one] { serve_one(fd); }).detach();
   }
+}
+
+} // namespace
+
+int main() {
+  prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+  Metadata metadata;
+  Locks locks;
+  std::thread([&locks] { listen_at(lock_port, [&locks](int fd) { locks.serve(fd); }); }).detach();
+  listen_at(port, [&metadata](int fd) { serve(fd, metadata); });
 }

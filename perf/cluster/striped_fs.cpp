@@ -3,13 +3,13 @@
 //   striped_fs CONTENT MOUNTPOINT STRIPE DIRTY SERVER...   (STRIPE, DIRTY in bytes)
 //
 // The content is a folder shared by all nodes: names, sizes, data and locks are the kernel's, and
-// so coherent. The time is that of a striped file system: a write or read moves as many bytes to or
-// from the storage servers of its stripes and waits for them; metadata calls ask server 0; fsync
-// asks all. Stripe s of file f is on server (f + s) mod n. There is no read cache. A write may
-// return while up to DIRTY bytes of this node are in flight (0: none); fsync waits for all. Lustre
-// does the same, but does not show such bytes to other nodes at once.
+// so coherent. The time is that of a striped file system: metadata calls ask server 0; fsync asks
+// all; a write or read moves as many bytes to or from the storage servers of its stripes and waits
+// for them, without a cache, as with OrangeFS. With DIRTY > 0 it is that of a client of Lustre:
+// extent locks and a page cache (client_cache.hpp) with up to DIRTY bytes unsent and as many on
+// their way. The extended attribute user.locks of any file has the counts of this node.
 #define FUSE_USE_VERSION 31
-#include "striped_servers.hpp"
+#include "client_cache.hpp"
 
 #include <cerrno>
 #include <cstdio>
@@ -28,14 +28,49 @@ using namespace cluster;
 
 namespace {
 
+struct FileSystem {
+  std::string content;
+  std::uint64_t stripe = 1 << 20, most_dirty = 0;
+  std::vector<std::string> addresses;
+  std::vector<std::unique_ptr<Server>> servers;
+  std::unique_ptr<ClientCache> cache;
+
+  std::string path(const char* name) const { return content + name; }
+
+  void metadata() const {
+    Answers answers;
+    servers[0]->ask({Operation::metadata, 0, 0, 0}, answers);
+    answers.wait();
+  }
+
+  /// Of a file that had `size` bytes before.
+  void move(Operation operation, std::uint64_t file, Extent bytes, std::uint64_t size) const {
+    Answers answers;
+    for_each_piece(file, bytes, stripe, servers.size(), [&](const Piece& piece) {
+      const auto [begin, end] = piece.extent;
+      if (cache == nullptr) {
+        servers[piece.server]->ask(
+            {operation, static_cast<std::uint32_t>(end - begin), file, begin}, answers);
+      } else if (operation == Operation::write) {
+        cache->write(file, piece, size);
+      } else {
+        cache->read(file, piece, size);
+      }
+    });
+    answers.wait();
+  }
+
+  void sync() const {
+    if (cache != nullptr) cache->flush();
+    Answers answers;
+    for (const auto& server : servers) server->ask({Operation::sync, 0, 0, 0}, answers);
+    answers.wait();
+  }
+};
+
 FileSystem file_system;
 
 int result(long status) { return status < 0 ? -errno : 0; }
-
-std::uint64_t number_of(int fd) {
-  struct stat status {};
-  return ::fstat(fd, &status) == 0 ? status.st_ino : 0;
-}
 
 /// Starts threads and connections, after FUSE has become a daemon.
 void* start(fuse_conn_info* connection, fuse_config* config) {
@@ -45,6 +80,9 @@ void* start(fuse_conn_info* connection, fuse_config* config) {
   connection->max_write = 1 << 20;
   for (const std::string& address : file_system.addresses)
     file_system.servers.push_back(std::make_unique<Server>(address));
+  if (file_system.most_dirty > 0)
+    file_system.cache = std::make_unique<ClientCache>(file_system.most_dirty, file_system.addresses,
+                                                      file_system.servers);
   return nullptr;
 }
 
@@ -58,21 +96,46 @@ int open_content(const char* path, int flags, mode_t mode, fuse_file_info* file)
 
 int fd_of(const fuse_file_info* file) { return static_cast<int>(file->fh); }
 
-int read_content(const char*, char* data, std::size_t size, off_t at, fuse_file_info* file) {
-  const ssize_t n = ::pread(fd_of(file), data, size, at);
+/// Reads or writes the content, and takes the time of the servers.
+template <class Call>
+int move_content(Operation operation, std::size_t size, off_t at, fuse_file_info* file,
+                 const Call& call) {
+  struct stat before {};
+  if (::fstat(fd_of(file), &before) != 0) return -errno;
+  const ssize_t n = call(fd_of(file), size, at);
   if (n < 0) return -errno;
   if (n == 0) file_system.metadata();
-  file_system.read(number_of(fd_of(file)), static_cast<std::uint64_t>(at),
-                   static_cast<std::uint64_t>(n));
+  const auto begin = static_cast<std::uint64_t>(at);
+  file_system.move(operation, before.st_ino, {begin, begin + static_cast<std::uint64_t>(n)},
+                   static_cast<std::uint64_t>(before.st_size));
   return static_cast<int>(n);
 }
 
+int read_content(const char*, char* data, std::size_t size, off_t at, fuse_file_info* file) {
+  return move_content(Operation::read, size, at, file, [data](int fd, std::size_t n, off_t from) {
+    return ::pread(fd, data, n, from);
+  });
+}
+
 int write_content(const char*, const char* data, std::size_t size, off_t at, fuse_file_info* file) {
-  const ssize_t n = ::pwrite(fd_of(file), data, size, at);
-  if (n < 0) return -errno;
-  file_system.write(number_of(fd_of(file)), static_cast<std::uint64_t>(at),
-                    static_cast<std::uint64_t>(n));
-  return static_cast<int>(n);
+  return move_content(Operation::write, size, at, file, [data](int fd, std::size_t n, off_t to) {
+    return ::pwrite(fd, data, n, to);
+  });
+}
+
+/// The counts as JSON.
+int counts_of_locks(const char*, const char* name, char* value, std::size_t size) {
+  if (file_system.cache == nullptr || std::strcmp(name, "user.locks") != 0) return -ENODATA;
+  const ClientCache::Counts n = file_system.cache->counts();
+  char text[300];
+  const int length = std::snprintf(
+      text, sizeof text,
+      R"({"asked": %ld, "called_back": %ld, "partial_pages_read": %ld, )"
+      R"("reads": %ld, "sent": %ld, "sent_at_call_back": %ld})",
+      n.asked, n.called_back, n.partial_pages_read, n.reads, n.sent, n.sent_at_call_back);
+  if (size > 0 && size < static_cast<std::size_t>(length)) return -ERANGE;
+  if (size > 0) std::memcpy(value, text, static_cast<std::size_t>(length));
+  return length;
 }
 
 /// Open file description locks on the shared content, visible to all nodes.
@@ -180,6 +243,7 @@ void set_file_operations(fuse_operations& o) {
     return result(::flock(fd_of(file), operation));
   };
   o.readdir = list_folder;
+  o.getxattr = counts_of_locks;
 }
 
 } // namespace
@@ -198,7 +262,7 @@ int main(int argc, char** argv) {
   all.init = start;
   set_name_operations(all);
   set_file_operations(all);
-  std::string options = "fsname=striped_fs,noatime,allow_other";
+  std::string options = "fsname=striped_fs,noatime,allow_other,max_threads=200";
   char* words[] = {argv[0], argv[2], const_cast<char*>("-o"), options.data(), nullptr};
   return fuse_main(4, words, &all, nullptr);
 }

@@ -24,49 +24,66 @@ namespace cluster {
 /// Waits until all expected requests are answered, or until few enough bytes are in flight.
 class Answers {
 public:
+  explicit Answers(Answers* total = nullptr) : m_total(total) {} ///< total: counts these, too
+
   void expect(std::uint64_t bytes) {
+    if (m_total != nullptr) m_total->expect(bytes);
     const std::lock_guard lock(m_mutex);
-    m_expected += 1, m_bytes += bytes;
+    m_expected += 1;
+    m_bytes += bytes;
   }
   void arrived(std::uint64_t bytes) {
+    if (m_total != nullptr) m_total->arrived(bytes);
     const std::lock_guard lock(m_mutex);
-    m_expected -= 1, m_bytes -= bytes;
+    m_expected -= 1;
+    m_bytes -= bytes;
     m_change.notify_all(); // under the lock: a woken waiter may destroy this object
   }
   void wait() {
     std::unique_lock lock(m_mutex);
     m_change.wait(lock, [this] { return m_expected == 0; });
   }
-  void wait_for_room(std::uint64_t bytes, std::uint64_t limit) {
+  void wait_until_at_most(std::uint64_t bytes) {
     std::unique_lock lock(m_mutex);
-    m_change.wait(lock, [&] { return m_bytes == 0 || m_bytes + bytes <= limit; });
+    m_change.wait(lock, [&] { return m_bytes <= bytes; });
   }
 
 private:
+  Answers* m_total;
   std::mutex m_mutex;
   std::condition_variable m_change;
   int m_expected = 0;
   std::uint64_t m_bytes = 0;
 };
 
+/// A connection to a server of the file system, which may still be starting.
+inline int connect_to(const std::string& address, int at_port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(at_port));
+  inet_pton(AF_INET, address.c_str(), &to.sin_addr);
+  for (int attempt = 0; ::connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0;
+       ++attempt) {
+    if (attempt == 50) {
+      std::perror(("striped_fs: " + address).c_str());
+      std::exit(1);
+    }
+    ::usleep(100000);
+  }
+  return fd;
+}
+
+/// Without a server a node has no file system.
+inline void require(bool connected) {
+  if (!connected) std::_Exit(1);
+}
+
 /// The connection to one storage server: one thread sends requests, one receives replies, in order.
 class Server {
 public:
-  explicit Server(const std::string& address) : m_fd(::socket(AF_INET, SOCK_STREAM, 0)) {
-    const int yes = 1;
-    setsockopt(m_fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(port);
-    inet_pton(AF_INET, address.c_str(), &to.sin_addr);
-    for (int attempt = 0; ::connect(m_fd, reinterpret_cast<sockaddr*>(&to), sizeof to) != 0;
-         ++attempt) {
-      if (attempt == 50) {
-        std::perror(("striped_fs: " + address).c_str());
-        std::exit(1);
-      }
-      ::usleep(100000);
-    }
+  explicit Server(const std::string& address) : m_fd(connect_to(address, port)) {
     std::thread([this] { send_requests(); }).detach();
     std::thread([this] { take_replies(); }).detach();
   }
@@ -115,63 +132,29 @@ private:
     }
   }
 
-  static void require(bool connected) {
-    if (!connected) std::_Exit(1); // without a server this node has no file system
-  }
-
   int m_fd;
   std::mutex m_mutex;
   std::condition_variable m_changed;
   std::deque<Job> m_to_send, m_sent;
 };
 
-struct FileSystem {
-  std::string content;
-  std::uint64_t stripe = 1 << 20, most_dirty = 0;
-  mutable Answers dirty; ///< written and in flight
-  std::vector<std::string> addresses;
-  std::vector<std::unique_ptr<Server>> servers;
-
-  std::string path(const char* name) const { return content + name; }
-
-  void metadata() const {
-    Answers answers;
-    servers[0]->ask({Operation::metadata, 0, 0, 0}, answers);
-    answers.wait();
-  }
-
-  void read(std::uint64_t file, std::uint64_t begin, std::uint64_t size) const {
-    Answers answers;
-    ask(Operation::read, file, begin, size, answers);
-    answers.wait();
-  }
-  void write(std::uint64_t file, std::uint64_t begin, std::uint64_t size) const {
-    Answers answers;
-    if (most_dirty > 0) dirty.wait_for_room(size, most_dirty);
-    ask(Operation::write, file, begin, size, most_dirty > 0 ? dirty : answers);
-    answers.wait();
-  }
-
-  void sync() const {
-    dirty.wait();
-    Answers answers;
-    for (const auto& server : servers) server->ask({Operation::sync, 0, 0, 0}, answers);
-    answers.wait();
-  }
-
-private:
-  void ask(Operation operation, std::uint64_t file, std::uint64_t begin, std::uint64_t size,
-           Answers& answers) const {
-    const std::uint64_t n = servers.size();
-    for (const std::uint64_t end = begin + size; begin < end;) {
-      const std::uint64_t number = begin / stripe, in_stripe = begin % stripe,
-                          bytes = std::min(stripe - in_stripe, end - begin);
-      const Request request{operation, static_cast<std::uint32_t>(bytes), file,
-                            number / n * stripe + in_stripe};
-      servers[(file + number) % n]->ask(request, answers);
-      begin += bytes;
-    }
-  }
+/// A part of a call within one stripe.
+struct Piece {
+  std::size_t server;
+  Extent extent;         ///< of the object
+  std::uint64_t in_file; ///< its first byte
 };
+
+/// Stripe s of file f is on server (f + s) mod n, in the object of that file.
+template <class F>
+void for_each_piece(std::uint64_t file, Extent bytes, std::uint64_t stripe, std::uint64_t servers,
+                    const F& f) {
+  for (std::uint64_t at = bytes.begin; at < bytes.end;) {
+    const std::uint64_t number = at / stripe, end = std::min(bytes.end, (number + 1) * stripe),
+                        begin = number / servers * stripe + at % stripe;
+    f(Piece{(file + number) % servers, {begin, begin + end - at}, at});
+    at = end;
+  }
+}
 
 } // namespace cluster

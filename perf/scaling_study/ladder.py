@@ -1,7 +1,8 @@
 """The ladder: one problem with methods that change rung by rung, from PISM's to the default (perf/studies/ladder.yaml). Its figure in the
-report has a bar of compute and output for each rung. As a program it models the rungs that nunatak-step knows, on virtual ranks:
+report has a bar of compute and output for each rung. As a program it models the rungs on virtual ranks, for the last panel of that figure:
 
-    perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step -grid_dx 8km -ranks 1,16,256,1024,4096,16384 -o model.png
+    perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step --json study-ladder-cluster/model.json \\
+        -grid_dx 8km -refine 4 -virtual_ranks 1024 -steps 2 -output_every 1
 """
 import argparse
 import json
@@ -13,8 +14,12 @@ import tempfile
 
 RUNG = "rung="  # how the curves of such a study begin
 SAME = 1e-6  # relative: the tolerance of the solver of the stress balance
-MODELLED = {"sweep, one by one, DMDA": "-halo dmda -pico_batch no -pico_skip_unchanged no -pico_distance sweep",
-            "1 bfs": "-halo dmda -pico_batch no -pico_skip_unchanged no -pico_distance bfs", "2 batch": "-halo dmda", "4 packed ghosts": ""}
+MODEL = "model.json"  # in the folder of results
+# options of nunatak-step: {rung: method of output}. All rungs have nunatak's SSA solver there; `pnetcdf` has the two phases of collective
+# NetCDF-4 without HDF5's own work. So rungs below 3 are lower bounds of compute, those below 5 of output.
+PISM, TWO_PHASES = "-halo dmda -pico_batch no -pico_skip_unchanged no -pico_distance", "pnetcdf"
+MODELLED = {f"{PISM} sweep": {0: TWO_PHASES}, f"{PISM} bfs": {1: TWO_PHASES}, "-halo dmda": {2: TWO_PHASES, 3: TWO_PHASES},
+            "": {4: TWO_PHASES, 5: "direct", 6: "async:16"}}
 
 
 def same(study):
@@ -28,80 +33,85 @@ def same(study):
                 study.complain(f"{run['who']}: {name}: expected {expected:.9g} as on the first rung, found {found:.9g}")
 
 
-def draw(figures):
-    """Bars in the order of the rungs, a panel for each number of cores."""
-    import numpy as np
+def draw(figures, folders):
+    """Bars in the order of the rungs, a panel for each number of cores and one for each model."""
+    import pandas
 
     from . import page, parts
     from .plots import BARS
     p = figures.points[figures.points.curve.str.startswith(RUNG)]
-    panels = list(dict.fromkeys(zip(p.machine, p["mode"], p.cores)))
-    if not panels:
-        return
-    figure, grid = figures.panels(len(panels), width=4.2, height=4.0)
     rungs = list(dict.fromkeys(p.curve))
-    for axes, (machine, mode, cores) in zip(grid[0], panels):
+    panels = []
+    for machine, mode, cores in dict.fromkeys(zip(p.machine, p["mode"], p.cores)):
         rows = p[(p.machine == machine) & (p["mode"] == mode) & (p.cores == cores)]
         total = rows[rows.part == parts.TOTAL].set_index("curve").reindex(rungs)
-        whole = rows[rows.kind.isin(list(BARS))].groupby("curve").fraction.sum().reindex(rungs)
-        bottom = np.zeros(len(rungs))
+        kinds = rows[rows.kind.isin(list(BARS))].groupby(["curve", "kind"]).fraction.sum().unstack(fill_value=0.0).reindex(rungs)
+        first = next(total.dropna(subset="median").assign(cores=cores).itertuples())
+        title = f"{first.nodes:.0f} {'node' if first.nodes == 1 else 'nodes'}, {page.cores_text(first)} {figures.unit}"
+        panels.append((title + (f", {machine}" if p.machine.nunique() > 1 else ""), "time of the run (s)" + ("; † cores are shared" if first.shared_cores else ""),
+                       kinds.div(kinds.sum(axis=1), axis=0).mul(total["median"], axis=0), total))
+    for path in (folder / MODEL for folder in folders if panels and (folder / MODEL).exists()):
+        model = json.loads(path.read_text(encoding="utf-8"))
+        seconds = pandas.DataFrame.from_dict({rung: model["rungs"].get(rung.removeprefix(RUNG).split()[0], {}) for rung in rungs}, orient="index")
+        panels.append((f"{model['ranks']:,} ranks, modelled", f"time of {model['years']:g} years (s)", seconds, None))
+    if not panels:
+        return
+    figure, grid = figures.panels(len(panels), width=3.7, height=3.2, sharey=True)
+    for axes, (title, label, seconds, total) in zip(grid[0], panels):
+        left = 0.0
         for name, (colour, hatch) in BARS.items():
-            of_kind = rows[rows.kind == name].groupby("curve").fraction.sum().reindex(rungs).fillna(0.0)
-            seconds = (of_kind / whole * total["median"]).fillna(0.0).to_numpy()
-            axes.bar(range(len(rungs)), seconds, 0.72, bottom, color=colour, hatch=hatch, edgecolor="0.15", lw=0.5, label=name)
-            bottom += seconds
-        low, high = (total["median"] - total["min"]).fillna(0.0), (total["max"] - total["median"]).fillna(0.0)
-        axes.errorbar(range(len(rungs)), bottom, [low, high], color="black", ls="", capsize=3, lw=1)
-        axes.set_xticks(range(len(rungs)), [rung.removeprefix(RUNG) for rung in rungs], rotation=40, ha="right")
-        axes.grid(axis="x", visible=False)
-        first = total.dropna(subset="median").iloc[0]
-        axes.set_title(f"{int(first.nodes)} {'node' if first.nodes == 1 else 'nodes'}, {page.cores_text(total.dropna(subset='median').assign(cores=cores).iloc[0])} "
-                       f"{figures.unit}" + (f", {machine}" if p.machine.nunique() > 1 else ""), fontsize=10)
-    grid[0][0].set_ylabel("time of the run (s)")
-    figures.save(figure, "ladder.png", "The same problem, rung by rung from PISM's methods to those of the default: compute and output stacked "
-                 "(means over ranks), median and range of the run.", grid[0][0].get_legend_handles_labels())
+            if name in seconds:
+                width = seconds[name].fillna(0.0).to_numpy()
+                axes.barh(range(len(rungs)), width, 0.7, left, color=colour, hatch=hatch, edgecolor="0.15", lw=0.5, label=name)
+                left = left + width
+        end = left
+        if total is not None:
+            end = total["max"].fillna(0.0).to_numpy()
+            axes.hlines(range(len(rungs)), total["min"], total["max"], color="black", lw=2.5)
+        for y, (x, text) in enumerate(zip(end, left)):
+            axes.annotate(f"{text:.3g}", (x, y), (4, 0), textcoords="offset points", va="center", fontsize=9)
+        axes.set_xlim(0, 1.15 * max(end))
+        axes.set_title(title, fontsize=10)
+        axes.set_xlabel(label, fontsize=9)
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(axis="y", length=0)
+    grid[0][0].set_yticks(range(len(rungs)), [rung.removeprefix(RUNG) for rung in rungs])
+    grid[0][0].invert_yaxis()
+    caption = "The same problem, rung by rung from PISM's methods to those of the default: compute and output stacked (means over ranks), median and range of the run."
+    if panels[-1][-1] is None:
+        caption += " Modelled: nunatak's SSA solver on all rungs, and two-phase writes for netcdf4, so that the upper rungs are lower bounds."
+    figures.save(figure, "ladder.png", caption, grid[0][0].get_legend_handles_labels())
 
 
-def model(program, ranks, options):
-    """{rung: [modelled seconds of a step on each number of ranks]}; the fields of all rungs are the same bits."""
-    found, fields = {}, set()
+def model(program, options):
+    """Of each rung the modelled seconds of compute and output between two records; the fields of all rungs are the same bits."""
+    rungs, fields = {}, set()
     with tempfile.TemporaryDirectory() as folder:
-        for rung, words in MODELLED.items():
+        for words, methods in MODELLED.items():
             report = pathlib.Path(folder) / "step.json"
-            subprocess.run([program, *options, *words.split(), "-virtual_ranks", ",".join(map(str, ranks)), "-report", report],
-                           check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([program, *options, *words.split(), "-output", ",".join(dict.fromkeys(methods.values())), "-report", report], check=True,
+                           stdout=subprocess.DEVNULL)
             step = json.loads(report.read_text(encoding="utf-8"))
             fields.add(step["fields"])
-            found[rung] = [{r["part"]: r for r in step["records"] if r["ranks"] == n} for n in ranks]
+            found = {record["method"]: record for record in step["output"]}
+            for rung, method in methods.items():
+                record = found[method]
+                whole = 86400 * record["years"] / record["sypd"]
+                rungs[str(rung)] = {"output": whole - record["compute_s"], "compute": record["compute_s"]}
     if len(fields) != 1:
         sys.exit(f"ladder: error: expected the same fields on all rungs, found {', '.join(fields)}")
-    return found
+    return {"ranks": record["ranks"], "years": record["years"], "rungs": rungs}
 
 
 def main():
     parser = argparse.ArgumentParser(prog="ladder", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", help="nunatak-step")
-    parser.add_argument("-ranks", default="1,16,256,4096", help="virtual ranks (default %(default)s)")
-    parser.add_argument("-o", dest="output", metavar="PNG", help="figure")
+    parser.add_argument("program", help="nunatak-step; its options follow, with one number of -virtual_ranks")
+    parser.add_argument("--json", required=True, metavar="FILE", help="the result")
     arguments, options = parser.parse_known_args()
-    ranks = [int(n) for n in arguments.ranks.split(",")]
-    found = model(str(pathlib.Path(arguments.program).resolve()), ranks, options)
-    print(f"{'modelled ms of a step':26s}" + "".join(f"{n:>11,}" for n in ranks))
-    for rung, records in found.items():
-        for part in ("ocean", "step"):
-            print(f"{rung + ': ' + part:26s}" + "".join(f"{1e3 * of[part]['loggp_s']:11.4g}" for of in records))
-    if not arguments.output:
-        return
-    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-    from scaling_study.plots import LINES, STYLE, plt
-    plt.rcParams.update(STYLE)
-    figure, grid = plt.subplots(1, 2, figsize=(9, 3.8))
-    for axes, part in zip(grid, ("ocean", "step")):
-        for (rung, records), (colour, marker, dashes) in zip(found.items(), LINES):
-            axes.loglog(ranks, [1e3 * of[part]["loggp_s"] for of in records], color=colour, marker=marker, ls=dashes, label=rung)
-        axes.set(title={"ocean": "PICO", "step": "the step, SSA by nunatak's solver"}[part], xlabel="virtual ranks", ylabel="modelled time (ms)")
-    grid[0].legend(fontsize=8)
-    figure.savefig(arguments.output)
+    found = model(str(pathlib.Path(arguments.program).resolve()), options)
+    pathlib.Path(arguments.json).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    for rung, seconds in found["rungs"].items():
+        print(f"rung {rung}: compute {seconds['compute']:.4g} s, output {seconds['output']:.4g} s")
 
 
 if __name__ == "__main__":

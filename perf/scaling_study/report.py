@@ -54,7 +54,7 @@ def make(folder, studies, complaints):
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
     figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress)
-    ladder.draw(figures)
+    ladder.draw(figures, [study.folder for study in studies])
     figures = figures.draw()
     progress("tables")
     page.write(folder, studies, points, field, figures, title, subtitle, complaints,

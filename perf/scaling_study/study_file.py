@@ -140,7 +140,7 @@ def describe(value):
 
 
 SERIES = ("nodes", "ranks", "options")
-CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "dirty", "disk", "seek")
+CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "locks")
 FLAGS = ("null_output", "raw_writes", "triad", "verify")
 KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
         "cluster", "smaller", "size", "fields")

@@ -11,7 +11,6 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <filesystem>
 #include <fstream>
 
 using namespace nunatak;

@@ -7,7 +7,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-#include <algorithm>
 
 using namespace nunatak;
 using io::Box;
@@ -58,14 +57,14 @@ std::vector<Box> columns(const Schema& schema, std::size_t v, int rank, int size
 
 } // namespace
 
-TEST_CASE("auto deals small variables to all ranks, whatever the format knows") {
+TEST_CASE("auto deals stripes to all ranks of a node, whatever the format knows") {
   const std::int64_t n = size_of(MPI_COMM_WORLD);
   Schema s;
   s.dimensions = {{"time", io::unlimited}, {"y", 64, true}, {"x", 64, true}};
   for (int v = 0; v < 24; ++v)
     s.variables.push_back({"v" + std::to_string(v), Type::float64, {"time", "y", "x"}, {}});
-  CHECK(work_of("null/auto", s, columns).messages == n * (n - 1));
-  CHECK(work_of("pnetcdf/auto", s, columns).messages == n * (n - 1));
+  CHECK(work_of("null/auto/stripe=16KiB", s, columns).messages == n * (n - 1));
+  CHECK(work_of("pnetcdf/auto/stripe=16KiB", s, columns).messages == n * (n - 1));
 }
 
 TEST_CASE("messages are those that the cut asks for") {

@@ -27,7 +27,7 @@ const std::map<std::string, BoxesBy> layouts = {
     {"morton",
      [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }},
     {"auto", [](const Schema& s, std::size_t v, std::size_t n) {
-       return run_boxes(s, v, {n, 40, 64, 128, 64}, 60);
+       return run_boxes(s, v, {n, 64}, 60, Move::in_order);
      }}};
 
 Schema ice(std::size_t rows, std::size_t columns) { return pattern::ice(rows, columns, 3); }
@@ -175,24 +175,27 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
   CHECK(morton_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
 }
 
-TEST_CASE("runs of the file are dealt to the aggregators, and are counted") {
+TEST_CASE("stripes of the file are owned in turn or in order, and runs are counted") {
   const Schema schema = ice(20, 30);
   const std::size_t v = schema.variable("temp"), row = 30, level = 20 * row; // 3 levels
-  const Deal deal{4, 600, 1000, 2000, 1000};
+  const Deal deal{4, 1000};
   constexpr std::uint64_t begin = 400; // 8 divides all: no element lies on a border
-  const Boxes boxes = run_boxes(schema, v, deal, begin);
-  std::vector<int> owners(3 * level, -1);
-  for (int a = 0; a < 4; ++a) {
-    for (const Box& box : boxes[static_cast<std::size_t>(a)]) {
-      CHECK(runs_in(box, whole_box(schema, v)) == 1);
-      const std::size_t first = box.start[0] * level + box.start[1] * row + box.start[2];
-      for (std::size_t n = first; n < first + box.elements(); ++n)
-        CHECK(std::exchange(owners[n], a) == -1);
+  for (const Move move : {Move::in_turn, Move::in_order}) {
+    const Boxes boxes = run_boxes(schema, v, deal, begin, move);
+    std::vector<std::uint64_t> owners(3 * level, deal.aggregators);
+    for (std::size_t a = 0; a < deal.aggregators; ++a) {
+      for (const Box& box : boxes[a]) {
+        CHECK(runs_in(box, whole_box(schema, v)) == 1);
+        const std::size_t first = box.start[0] * level + box.start[1] * row + box.start[2];
+        for (std::size_t n = first; n < first + box.elements(); ++n)
+          CHECK(std::exchange(owners[n], a) == deal.aggregators);
+      }
     }
-  }
-  for (std::size_t n = 0; n < owners.size(); ++n) {
-    const std::uint64_t byte = begin + 8 * n;
-    CHECK(owners[n] == static_cast<int>(byte < 2000 ? byte / 600 : (byte - 2000) / 1000 % 4));
+    for (std::size_t n = 0; n < owners.size(); ++n) { // bytes 400 to 14,800: 13 whole stripes
+      const std::uint64_t stripe = (begin + 8 * n) / 1000;
+      const bool is_edge = move == Move::in_turn || stripe == 0 || stripe == 14;
+      CHECK(owners[n] == (is_edge ? stripe % 4 : (stripe - 1) * 4 / 13));
+    }
   }
 
   const Box whole = whole_box(schema, v);
@@ -250,32 +253,23 @@ TEST_CASE("the length of a stripe: what is asked for, else the file system's") {
   CHECK(stripe_of(0, std::size_t{1} << 40) == MiB); // beyond what -io_stripe may be
 }
 
-TEST_CASE("all aggregators get as many whole stripes of a file, and equal pieces of its head") {
-  constexpr std::uint64_t MiB = 1 << 20, KiB = 1 << 10;
-  const auto is = [](const Deal& deal, std::uint64_t run, std::uint64_t head, std::uint64_t piece) {
-    CHECK(deal.run == run);
-    CHECK(deal.head == head);
-    CHECK(deal.piece == piece);
-  };
-  is(deal_of(40 * MiB + 300 * KiB, 8, MiB), MiB, MiB, 128 * KiB);  // 5 runs each
-  is(deal_of(40 * MiB, 8, MiB), MiB, 0, 4 * KiB);                  // no head
-  is(deal_of(3 * MiB, 8, MiB), MiB, 3 * MiB, 384 * KiB);           // nothing else
-  is(deal_of(800 * KiB, 8, MiB), MiB, MiB, 100 * KiB);             // shared out evenly
-  is(deal_of(900 * MiB, 8, 4 * MiB), 4 * MiB, 4 * MiB, 512 * KiB); // long stripes
-  is(deal_of(512 * MiB, 8, 100 * KiB), 1000 * KiB, 4 * MiB + 904 * KiB, 628 * KiB); // short
-  for (const std::uint64_t end : {1, 5000, 123456789}) {
-    const Deal deal = deal_of(end, 3, 64 * KiB);
-    std::uint64_t bytes[3] = {}, byte = 0;
-    while (byte < end) {
-      const Deal::Part part = deal.part_at(byte);
-      CHECK(part.end > byte);
-      CHECK((part.end <= deal.head || (part.end - deal.head) % deal.run == 0));
-      bytes[part.aggregator] += std::min(end, part.end) - byte;
-      byte = part.end;
-    }
-    const auto [least, most] = std::minmax_element(std::begin(bytes), std::end(bytes));
-    CHECK(*most - *least <= deal.run + deal.piece);
-  }
+TEST_CASE("auto: what costs least, by counts of all ranks") {
+  constexpr std::int64_t KiB = 1 << 10, MiB = KiB * KiB;
+  const Deal deal{8, MiB};
+  const auto best = [&](MoveCounts counts, bool locks) { return best_move(counts, deal, locks); };
+  CHECK(best({1, 64 * MiB, 60 * MiB, 60 * MiB}, true) == Move::none);    // one long run
+  CHECK(best({5000, 8 * MiB, 7 * MiB, 7 * MiB}, true) == Move::in_turn); // short runs
+  CHECK(best({5000, 8 * MiB, 7 * MiB, MiB}, true) == Move::in_order);    // most are on their node
+  CHECK(best({100, 8 * MiB, 7 * MiB, 7 * MiB}, false) == Move::none);    // runs of 80 KiB
+  CHECK(best({100, 8 * MiB, 7 * MiB, 7 * MiB}, true) == Move::in_turn);  // and a lock for each
+  CHECK(best({8, 64 * MiB, 56 * MiB, 3 * MiB}, true) == Move::none);     // few locks
+}
+
+TEST_CASE("auto: the aggregators of a rank's node, on one node the rank itself") {
+  const std::vector<int> ranks = {0, 2, 4};
+  CHECK(near_aggregators(runs_of_nodes(6, 2), ranks, 3) == std::vector<std::size_t>{1});
+  CHECK(near_aggregators(runs_of_nodes(6, 6), ranks, 3).empty());
+  CHECK(near_aggregators(runs_of_nodes(6, 6), ranks, 4) == std::vector<std::size_t>{2});
 }
 
 TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") {

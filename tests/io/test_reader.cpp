@@ -8,7 +8,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <netcdf.h>
 
-#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

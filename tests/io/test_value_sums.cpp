@@ -12,7 +12,6 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <fstream>

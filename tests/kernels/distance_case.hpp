@@ -6,8 +6,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include <algorithm>
-#include <array>
 
 namespace nunatak {
 

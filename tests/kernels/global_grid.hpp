@@ -84,19 +84,6 @@ template <class T> Grid<T> gather(const Ranks& ranks, const std::vector<Array2<T
   return grid;
 }
 
-/// Whether the owned cells of the local ranks are those of a global array.
-template <class T>
-bool same_where_owned(const Ranks& ranks, const std::vector<Array2<T>>& local,
-                      const Grid<T>& whole) {
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
-    for (const auto& [j, i] : cells_of(p)) {
-      if (local[r](j, i) != whole(p.global_j(j), p.global_i(i))) return false;
-    }
-  }
-  return true;
-}
-
 /// Decompositions (px, py) that fit the grid, from one rank to patches of few cells.
 inline std::vector<std::pair<int, int>> decompositions(int Mx, int My) {
   std::vector<std::pair<int, int>> fit;

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <functional>
 #include <random>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -10,7 +10,6 @@
 #include "kernels/pico/pico.hpp"
 #include "tests/kernels/global_grid.hpp"
 
-#include <algorithm>
 #include <tuple>
 
 namespace nunatak {

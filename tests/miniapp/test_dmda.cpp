@@ -5,7 +5,6 @@
 #include "miniapp/model/petsc_error.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 
-#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <cstring>

@@ -1,6 +1,8 @@
-// The MPI ghost exchange and collectives, against the same checks as the virtual ones.
+// The MPI ghost exchange, collectives and groups, against the same checks as the virtual ones.
+// Whole algorithms send what virtual ranks send: tests/program/test_tools.py, test_step.py.
 #include "io/agree.hpp"
 #include "miniapp/base/loop_ranks.hpp"
+#include "tests/kernels/distance_case.hpp"
 #include "tests/kernels/ghost_checks.hpp"
 #include "tests/kernels/message_checks.hpp"
 
@@ -40,4 +42,23 @@ TEST_CASE("messages between ranks, and groups of ranks") {
   MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, io::size_of(MPI_COMM_WORLD)));
   check_messages(ranks);
   check_group(ranks);
+}
+
+TEST_CASE("distances by one object, whose domain moves over the ranks: groups come and go") {
+  MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(36, 36, io::size_of(MPI_COMM_WORLD)));
+  Distances distances(ranks, "buckets");
+  for (int at = 0; at < 36; at += 3) {
+    const Grid<int> start = grid_of(36, 36, [at](int j, int i) {
+      const bool outside = std::min(j, i) < at || std::max(j, i) >= at + 10;
+      return outside ? -1 : i == at ? 1 : 0;
+    });
+    const DistanceFields fields{scatter(ranks, start)};
+    distances.solve({fields});
+    const Grid<int> expected = search(start);
+    const Patch p = ranks.patch();
+    int wrong = 0;
+    for (const auto& [j, i] : cells_of(p))
+      wrong += fields[0][0](j, i) != expected(p.global_j(j), p.global_i(i));
+    CHECK(wrong == 0);
+  }
 }

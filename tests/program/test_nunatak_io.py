@@ -14,6 +14,10 @@ WORKLOADS = {
     "cam:FV-B": "-scale 0.06 -scale_levels -variables 9",
     "mom:0.25": "-scale 0.015 -scale_levels",
     "gcrm:5": "-scale 0.125",
+    "e3sm:F": "-scale 0.02 -scale_levels -variables 12",
+    "e3sm:G": "-scale 0.004 -scale_levels -variables 12",
+    "e3sm:I": "-scale 0.05 -scale_levels -variables 12",
+    "icon:R2B2": "-scale 0.5 -scale_levels",
 }
 PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync"]
 
@@ -55,11 +59,44 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
         assert written_report["host"]["oversubscribed"] == ("for correctness, not for times" in run.out)
 
 
+def test_runs_of_a_rank(bench, tmp_path):
+    """Four elements a rank, as E3SM on 21600: 36 to 38 columns, each a run. ICON's pieces begin and end within runs of the file."""
+    bench("-workload", "e3sm:F", "-scale", 2 / 120, "-methods", "null", "-repeat", 1, "-report", "f.json", ranks=6, status=0)
+    f = report(tmp_path, "f.json")["workload"]
+    maps = 321 + 63 * 72
+    assert f["dimensions"]["ncol"] == 218 and f["runs_per_rank"]["sum"] == 218 * maps
+    assert 35 * maps <= f["runs_per_rank"]["min"] <= f["runs_per_rank"]["max"] <= 38 * maps
+    bench("-workload", "icon:R2B3", "-methods", "null", "-repeat", 1, "-report", "i.json", ranks=6, status=0)
+    icon = report(tmp_path, "i.json")["workload"]
+    assert icon["dimensions"]["ncells"] == 80 * 4**3
+    assert 5 < icon["runs_per_rank"]["sum"] / 6 / (12 + 8 * 47) < 80 * 4**3 / 6 / 4
+
+
+@pytest.mark.parametrize("workload", ["e3sm:F", "e3sm:I"])
+def test_many_small_blocks_fill_the_same_file(bench, tmp_path, workload):
+    """Servers get them together in messages; layouts move a variable that is larger than their buffers as a whole."""
+    methods = ("serial/transport=sync,direct,direct/auto/transport=sync/ranks_per_node=1/buffer=4KiB,"
+               "pnetcdf/transport=sync/buffer=4KiB")
+    bench("-workload", workload, "-scale", 0.034, "-scale_levels", "-variables", 20, "-methods", methods, "-repeat", 1, "-records", 2,
+          "-io_transport", "async:1", "-keep", "-report", "out.json", ranks=4, status=0)
+    out = report(tmp_path)
+    files = [(tmp_path / "nunatak-io.files" / f"method{k}.nc").read_bytes() for k in (0, 1, 2)]
+    assert files[1] == files[0] and files[2] == files[0]
+    servers = out["methods"][1]
+    assert servers["messages"] <= 3 * 2 * 2 * 20 and servers["verified_values"] > 0
+
+
+def test_too_many_collective_calls_are_refused(bench):
+    run = bench("-workload", "e3sm:F", "-scale", 0.05, "-methods", "netcdf4", "-repeat", 1, ranks=2)
+    assert run.status == 2 and "expected at most 20000 blocks" in run.err and "netcdf4/box:1" in run.err, run.text
+
+
 def test_the_report(bench, tmp_path):
     bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-methods", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
           "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-report",
           "out.json", ranks=2, status=0)
     written_report = report(tmp_path)
+    assert written_report["workload"]["runs_per_rank"]["sum"] > 0
     assert written_report["workload"]["dimensions"] == {"y": 29, "x": 15, "z": 11}  # 561, 301 and 201 are odd
     assert written_report["repetitions"] == 3 and written_report["warm_up_dropped"] is True
     assert written_report["host"]["ranks"] == 2 and {"NetCDF-C", "PnetCDF"} <= set(written_report["host"]["libraries"])
@@ -100,6 +137,8 @@ def test_what_is_in_the_file(bench, tmp_path):
 
 
 def test_raw_writes_alone(bench, tmp_path):
+    run = bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-methods", "null", "-repeat", 1, status=0)
+    assert "scale 0.03 (not the size of that name: 301 x 561 x 201," in run.out.splitlines()[0]
     bench("-raw", 5000001, "-repeat", 2, "-report", "out.json", ranks=3, status=0)
     raw = report(tmp_path)["raw"]
     assert raw["bytes"] == 5000001 and len(raw["seconds"]["all"]) == 2 and raw["seconds"]["min"] > 0
@@ -109,6 +148,8 @@ def test_raw_writes_alone(bench, tmp_path):
 @pytest.mark.parametrize("arguments, words", [
     ("-workload pism:G2km", ["-workload", "pism:G5km, pism:A10km or pism:G1km", "'pism:G2km'"]),
     ("-workload roms:1", ["-workload", "cam:", "'roms:1'"]),
+    ("-workload e3sm:H", ["-workload", "e3sm:F, e3sm:G or e3sm:I", "'e3sm:H'"]),
+    ("-workload icon:R3B7", ["-workload", "icon:R2B", "'icon:R3B7'"]),
     ("-methods pnetcdf/slabs=2", ["pnetcdf/slabs=2", "one of order, format, layout", "stripe, buffer", "; found 'slabs'"]),
     ("-methods serial/zslab", ["serial", "expected layout native"]),
     ("-methods serial/order=xyz", ["order", "yxz or zyx", "'xyz'"]),

@@ -144,6 +144,14 @@ def test_real_ice_sheets(nunatak, shared, tmp_path, name, options):
     assert len(history) == 3 and all(0 < s["steps"] <= 15 and s["linear_iterations"] <= 100 for s in history), history
 
 
+def test_total_melt_of_antarctica(nunatak, shared, tmp_path):
+    """With PICO's defaults, at the start."""
+    nunatak("-i", shared / "data" / "antarctica_32km.nc", "-stress", "sia", "-grid_Mz", "3", "-run_steps", "0", "-verbose", "false",
+            "-report", "r.json", status=0)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["ocean"]["total_melt_Gt_per_year"] == pytest.approx(1975.38, rel=1e-5)
+
+
 @pytest.mark.parametrize("transport", ["sync", "async:1"])
 def test_failing_solve_leaves_its_state(nunatak, tmp_path, transport):
     """The second solve fails: the maps of the first are in their file, the state is in another, and -i goes on from it."""

@@ -89,8 +89,11 @@ def test_a_ladder_has_a_figure_and_the_same_result_on_each_rung(tmp_path, monkey
     folder = Folder(tmp_path / "a")
     for rung, volume in (("0 PISM", 1.86e7), ("1 bfs", 1.86e7 + 1), ("2 batch", 1.86e7 + 100)):
         folder.add("strong", 2, 0, {**model_report(2, 96), "mass_budget": {"volume_end_km3": volume}}, {"rung": rung})
+    seconds = {"compute": 2.0, "output": 1.0}
+    (folder.path / "model.json").write_text(json.dumps({"ranks": 16384, "years": 10.0, "rungs": {"0": seconds, "2": seconds}}))
     assert report.main(types.SimpleNamespace(folders=[folder.path], output=None)) == 1
     assert (folder.path / "page" / "ladder.png").exists()
+    assert "upper rungs are lower bounds" in (folder.path / "page" / "index.html").read_text()
     assert "expected 18600000 as on the first rung, found 18600100" in capsys.readouterr().err
 
 

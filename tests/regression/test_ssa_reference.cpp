@@ -2,9 +2,10 @@
 // hardness, plastic till. Both solve the same equations with different stencils for the membrane
 // stresses, so the fields agree to some per cent, not to the tolerance of the solvers:
 // docs/notes/ssa-and-pism.md shows that it is the stencil alone.
-#include "kernels/grid/ranks.hpp"
+#include "io/agree.hpp"
+#include "io/reader.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
-#include "tests/regression/file_on_ranks.hpp"
+#include "tests/kernels/cells.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <shared_data.hpp>
@@ -22,20 +23,26 @@ const std::string reference_file =
 constexpr double moving = 10.0; // m/a: slower ice is not compared
 
 /// One solve, and the speeds in m/a of the owned cells, in raster order.
-struct Solve : FileOnRanks {
-  Solve() : FileOnRanks(reference_file) {
+struct Solve {
+  Solve()
+      : in(reference_file, MPI_COMM_WORLD),
+        ranks(MPI_COMM_WORLD,
+              Decomposition::make(static_cast<int>(in.length("x")),
+                                  static_cast<int>(in.length("y")), io::size_of(MPI_COMM_WORLD))),
+        p(ranks.patch()) {
+    const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
     SsaInput input;
     input.H = array("thk"), input.b = array("topg"), input.tauc = array("tauc"),
     input.hardness = array("hardav");
     input.h = make_array<double>("usurf", p), input.mask = make_array<int>("mask", p);
-    ranks->update_ghosts({input.H, input.b, input.tauc, input.hardness});
+    ranks.update_ghosts({input.H, input.b, input.tauc, input.hardness});
     update_geometry(p, input.b, input.H, input.h, input.mask);
 
     SsaOptions options;
     options.till_q = 0.0;
     options.till_delta = 0.01 / seconds_per_year;
     const auto u = make_array<double>("u", p), v = make_array<double>("v", p);
-    report = make_ssa_solver(*ranks, dx, dy, options)->solve(input, u, v);
+    report = make_ssa_solver(ranks, x[1] - x[0], y[1] - y[0], options)->solve(input, u, v);
 
     const std::vector<double> u_ref = block("uvelbase"), v_ref = block("vvelbase"),
                               kind = block("mask");
@@ -50,17 +57,32 @@ struct Solve : FileOnRanks {
   }
 
   /// |speed/other - 1| where `other` moves, from all ranks, sorted.
-  std::vector<double> differences(const std::vector<double>& other) const {
+  std::vector<double> differences(const std::vector<double>& other) {
     std::vector<std::vector<std::int64_t>> mine(1);
     for (std::size_t n = 0; n < speed.size(); ++n) {
       if (other[n] > moving) mine[0].push_back(ordered_bits(std::fabs(speed[n] / other[n] - 1.0)));
     }
     std::vector<double> all;
-    for (const std::int64_t bits : ranks->gather_all(mine)) all.push_back(from_ordered_bits(bits));
+    for (const std::int64_t bits : ranks.gather_all(mine)) all.push_back(from_ordered_bits(bits));
     std::sort(all.begin(), all.end());
     return all;
   }
 
+  std::vector<double> block(const std::string& name) const {
+    const auto size = [](int n) { return static_cast<std::size_t>(n); };
+    return in.read_block(name, {size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)});
+  }
+  Array2<double> array(const std::string& name) const {
+    const auto a = make_array<double>(name, p);
+    const std::vector<double> values = block(name);
+    auto value = values.begin();
+    for (const auto& [j, i] : cells_of(p)) a(j, i) = *value++;
+    return a;
+  }
+
+  io::Reader in;
+  MpiRanks ranks;
+  Patch p;
   SsaReport report;
   std::vector<double> speed, reference; // m/a
   int other_kind = 0;                   // owned cells whose type is not PISM's
@@ -74,7 +96,7 @@ double quantile(const std::vector<double>& sorted, double q) {
 
 TEST_CASE("SSA of Antarctica: PISM's speeds, on any number of ranks") {
   if (!std::filesystem::exists(reference_file)) SKIP(reference_file << " is absent");
-  const Solve all;
+  Solve all;
   CHECK(all.other_kind == 0);
   CHECK(all.report.final_residual <= 1e-6 * all.report.load_norm);
 

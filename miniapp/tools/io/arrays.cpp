@@ -1,5 +1,7 @@
 #include "miniapp/tools/io/arrays.hpp"
 
+#include "io/layouts/auto.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,7 +11,7 @@ namespace nunatak::tools {
 
 namespace {
 
-constexpr double land = -1.0; // the _FillValue of schema_of()
+constexpr double missing = -1.0; // the _FillValue of schema_of()
 
 /// Encodes variable, record and position.
 std::uint64_t label_of(std::size_t v, std::size_t record, std::uint64_t place) {
@@ -55,16 +57,16 @@ void for_each_element(const std::vector<std::size_t>& shape, const Box& box,
   } while (io::next_index(index, rows));
 }
 
+/// `first`: the first element of the box.
 template <class T>
 void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& box,
-              const std::vector<std::ptrdiff_t>& stride, T* first) {
-  const WorkloadVariable& variable = w.variables[v];
-  const std::vector<std::size_t> shape = w.shape(variable);
-  if (variable.content == Content::ocean) {
+              const std::vector<std::size_t>& shape, const std::vector<std::ptrdiff_t>& stride,
+              T* first) {
+  if (w.variables[v].content == Content::masked) {
     const std::size_t nx = shape.back(), ny = shape[shape.size() - 2];
     for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
-      first[at] = w.is_land(place / nx % ny, place % nx) ? static_cast<T>(land)
-                                                         : pattern<T>(v, record, place);
+      first[at] = w.is_missing(place / nx % ny, place % nx) ? static_cast<T>(missing)
+                                                            : pattern<T>(v, record, place);
     });
   } else {
     for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
@@ -75,51 +77,56 @@ void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& b
 
 } // namespace
 
-Arrays::Arrays(const Workload& workload, int rank, int ranks) : m_workload(workload) {
+Arrays::Arrays(const Workload& workload, int rank, int ranks)
+    : m_workload(workload), m_rank(static_cast<std::size_t>(rank)),
+      m_ranks(static_cast<std::size_t>(ranks)) {
   for (const WorkloadVariable& v : workload.variables) {
-    m_arrays.emplace_back();
+    m_of.push_back(nullptr);
+    m_data.emplace_back();
     if (v.content == Content::coordinate) continue;
-    for (const Box& box :
-         boxes_of(workload, v, static_cast<std::size_t>(rank), static_cast<std::size_t>(ranks))) {
-      m_arrays.back().push_back(make_array(v, box));
-    }
+    const auto [parts, is_new] = m_parts.try_emplace({v.dimensions, v.content});
+    if (is_new) parts->second = make_parts(v);
+    m_of.back() = &parts->second;
+    m_data.back().resize(parts->second.elements * io::bytes_of(v.type));
   }
 }
 
-/// Contiguous in memory order, with a ring of ghosts along the decomposed dimensions.
-Arrays::Array Arrays::make_array(const WorkloadVariable& variable, const Box& box) const {
-  Array array{box, std::vector<std::ptrdiff_t>(box.count.size()), 0, {}};
-  std::size_t next = 1;
-  for (std::size_t d = box.count.size(); d-- > 0;) {
-    const std::size_t ring =
-        m_workload.dimension(variable.dimensions[d]).cut_along >= 0 ? m_workload.ghosts : 0;
-    array.stride[d] = static_cast<std::ptrdiff_t>(next);
-    array.first += static_cast<std::ptrdiff_t>(ring * next);
-    next *= box.count[d] + 2 * ring;
+/// Each contiguous in memory order, with a ring of ghosts along the decomposed dimensions.
+Arrays::Parts Arrays::make_parts(const WorkloadVariable& variable) const {
+  Parts parts;
+  for (const Box& box : boxes_of(m_workload, variable, m_rank, m_ranks)) {
+    Part part{box, std::vector<std::ptrdiff_t>(box.count.size()), parts.elements};
+    std::size_t next = 1;
+    for (std::size_t d = box.count.size(); d-- > 0;) {
+      const std::size_t ring =
+          m_workload.dimension(variable.dimensions[d]).cut_along >= 0 ? m_workload.ghosts : 0;
+      part.stride[d] = static_cast<std::ptrdiff_t>(next);
+      part.first += ring * next;
+      next *= box.count[d] + 2 * ring;
+    }
+    if (box.elements() > 0) parts.elements += next;
+    parts.parts.push_back(part);
   }
-  if (box.elements() > 0) array.data.resize(next * io::bytes_of(variable.type));
-  return array;
+  return parts;
 }
 
 std::size_t Arrays::bytes() const {
   std::size_t sum = 0;
-  for (const auto& arrays : m_arrays) {
-    for (const Array& array : arrays) sum += array.data.size();
-  }
+  for (const auto& data : m_data) sum += data.size();
   return sum;
 }
 
 void Arrays::fill(std::size_t record) {
   if (m_record == record) return;
-  for (std::size_t v = 0; v < m_arrays.size(); ++v) {
-    if (!m_workload.variables[v].records && m_record) continue;
-    for (Array& array : m_arrays[v]) {
-      if (array.data.empty()) continue;
-      io::with_type(m_workload.variables[v].type, [&](auto type) {
-        fill_box(m_workload, v, record, array.box, array.stride,
-                 reinterpret_cast<decltype(type)*>(array.data.data()) + array.first);
-      });
-    }
+  for (std::size_t v = 0; v < m_of.size(); ++v) {
+    const WorkloadVariable& variable = m_workload.variables[v];
+    if (m_of[v] == nullptr || (!variable.records && m_record)) continue;
+    const std::vector<std::size_t> shape = m_workload.shape(variable);
+    io::with_type(variable.type, [&](auto type) {
+      auto* const data = reinterpret_cast<decltype(type)*>(m_data[v].data());
+      for (const Part& part : m_of[v]->parts)
+        fill_box(m_workload, v, record, part.box, shape, part.stride, data + part.first);
+    });
   }
   m_record = record;
 }
@@ -132,16 +139,58 @@ std::vector<double> Arrays::coordinates(const WorkloadVariable& variable) const 
 }
 
 std::vector<io::Block> Arrays::blocks(std::size_t v, const std::string& order) const {
+  const std::vector<std::size_t> places = file_order(m_workload, m_workload.variables[v], order);
   std::vector<io::Block> blocks;
-  for (const Array& array : m_arrays[v]) {
+  for (const Part& part : m_of[v]->parts) {
     blocks.emplace_back();
-    for (const std::size_t d : file_order(m_workload, m_workload.variables[v], order)) {
-      blocks.back().start.push_back(array.box.start[d]);
-      blocks.back().count.push_back(array.box.count[d]);
-      blocks.back().stride.push_back(array.stride[d]);
+    blocks.back().of = m_of[v]->parts.size();
+    for (const std::size_t d : places) {
+      blocks.back().start.push_back(part.box.start[d]);
+      blocks.back().count.push_back(part.box.count[d]);
+      blocks.back().stride.push_back(part.stride[d]);
     }
   }
   return blocks;
+}
+
+std::size_t Arrays::n_blocks() const {
+  std::size_t sum = 0;
+  for (const Parts* parts : m_of) sum += parts == nullptr ? 0 : parts->parts.size();
+  return sum;
+}
+
+std::size_t Arrays::runs(const std::string& order) const {
+  std::size_t sum = 0;
+  for (std::size_t v = 0; v < m_of.size(); ++v) {
+    const WorkloadVariable& variable = m_workload.variables[v];
+    if (m_of[v] == nullptr || !variable.records) continue;
+    const auto in_file = [&](const std::vector<std::size_t>& memory) {
+      std::vector<std::size_t> file;
+      for (const std::size_t d : file_order(m_workload, variable, order)) file.push_back(memory[d]);
+      return file;
+    };
+    const Box whole{{}, in_file(m_workload.shape(variable))};
+    for (const Part& part : m_of[v]->parts) {
+      if (part.box.elements() > 0) sum += io::runs_in({{}, in_file(part.box.count)}, whole);
+    }
+  }
+  return sum;
+}
+
+std::vector<Box> Arrays::read_boxes(std::size_t v) const {
+  std::vector<Box> boxes;
+  if (m_of[v] == nullptr) return boxes;
+  if (m_workload.owners) {
+    Box box{{}, m_workload.shape(m_workload.variables[v])};
+    box.start.assign(box.count.size(), 0);
+    const std::size_t d = io::dimension_to_cut(box.count, m_ranks), length = box.count[d];
+    box.start[d] = length * m_rank / m_ranks;
+    box.count[d] = length * (m_rank + 1) / m_ranks - box.start[d];
+    boxes.push_back(box);
+  } else {
+    for (const Part& part : m_of[v]->parts) boxes.push_back(part.box);
+  }
+  return boxes;
 }
 
 void Arrays::put(io::File& file, std::size_t record, const std::string& order) const {
@@ -152,28 +201,26 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
       return;
     }
     const std::vector<io::Block> of_file = blocks(v, order);
-    for (std::size_t b = 0; b < of_file.size(); ++b) {
-      const Array& array = m_arrays[v][b];
-      io::with_type(variable.type, [&](auto type) {
-        const auto* const first = reinterpret_cast<const decltype(type)*>(array.data.data());
-        const auto* const data = array.data.empty() ? nullptr : first + array.first;
-        file.put(variable.name, variable.records ? record : io::no_record, of_file[b], data);
-      });
-    }
+    io::with_type(variable.type, [&](auto type) {
+      const auto* const data = reinterpret_cast<const decltype(type)*>(m_data[v].data());
+      for (std::size_t b = 0; b < of_file.size(); ++b) {
+        file.put(variable.name, variable.records ? record : io::no_record, of_file[b],
+                 data == nullptr ? nullptr : data + m_of[v]->parts[b].first);
+      }
+    });
   };
-  for (std::size_t v = 0; v < m_arrays.size() && record == 0; ++v) {
+  for (std::size_t v = 0; v < m_of.size() && record == 0; ++v) {
     if (!m_workload.variables[v].records) put_variable(v);
   }
   file.put_all("time", record, std::vector<double>{365.0 * static_cast<double>(record)});
-  for (std::size_t v = 0; v < m_arrays.size(); ++v) {
+  for (std::size_t v = 0; v < m_of.size(); ++v) {
     if (m_workload.variables[v].records) put_variable(v);
   }
 }
 
-std::string Arrays::difference(std::size_t v, std::size_t b, std::size_t record,
+std::string Arrays::difference(std::size_t v, const Box& box, std::size_t record,
                                const std::string& order, const std::vector<double>& found) const {
   const WorkloadVariable& variable = m_workload.variables[v];
-  const Box& box = m_arrays[v][b].box;
   std::vector<std::ptrdiff_t> stride(box.count.size()); // of `found`, by dimension in memory
   std::ptrdiff_t next = 1;
   const std::vector<std::size_t> places = file_order(m_workload, variable, order);
@@ -190,10 +237,10 @@ std::string Arrays::difference(std::size_t v, std::size_t b, std::size_t record,
   }
   return io::with_type(variable.type, [&](auto type) -> std::string {
     std::vector<decltype(type)> expected(found.size());
-    fill_box(m_workload, v, record, box, stride, expected.data());
+    fill_box(m_workload, v, record, box, m_workload.shape(variable), stride, expected.data());
     for (std::size_t n = 0; n < found.size(); ++n) {
       const auto value = static_cast<double>(expected[n]);
-      const bool filled = variable.content == Content::ocean && value == land;
+      const bool filled = variable.content == Content::masked && value == missing;
       if (found[n] == value || (filled && std::isnan(found[n]))) continue;
       text << value << " at value " << n << " of this rank, found " << found[n];
       return text.str();

@@ -12,7 +12,9 @@
 #include "miniapp/tools/io/workload.hpp"
 
 #include <cstddef>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace nunatak::tools {
@@ -34,25 +36,36 @@ public:
 
   /// The blocks of variable v that this rank owns, in file order, without the record.
   std::vector<io::Block> blocks(std::size_t v, const std::string& order) const;
+  /// Blocks of all variables, and runs of the file in them, that this rank writes in a record.
+  std::size_t n_blocks() const;
+  std::size_t runs(const std::string& order) const;
+  /// What this rank reads of v, in memory order: its boxes; of a scattered variable an equal part.
+  std::vector<Box> read_boxes(std::size_t v) const;
   std::vector<double> coordinates(const WorkloadVariable& variable) const;
 
-  /// The first wrong value of those read for block b of v (file order, NaN for fill); "": none.
-  std::string difference(std::size_t v, std::size_t b, std::size_t record, const std::string& order,
-                         const std::vector<double>& found) const;
+  /// The first wrong value of those read for a box of v (file order, NaN for fill); "": none.
+  std::string difference(std::size_t v, const Box& box, std::size_t record,
+                         const std::string& order, const std::vector<double>& found) const;
 
 private:
-  struct Array {
+  struct Part {
     Box box;                            ///< owned
     std::vector<std::ptrdiff_t> stride; ///< per dimension, in elements
-    std::ptrdiff_t first = 0;           ///< first owned element
-    std::vector<std::byte> data;
+    std::size_t first = 0;              ///< first owned element, of all of the variable
   };
-
-  Array make_array(const WorkloadVariable& variable, const Box& box) const;
+  /// The parts of variables with the same dimensions and content, and their elements with ghosts.
+  struct Parts {
+    std::vector<Part> parts;
+    std::size_t elements = 0;
+  };
+  Parts make_parts(const WorkloadVariable& variable) const;
 
   const Workload& m_workload;
-  std::vector<std::vector<Array>> m_arrays; ///< by variable and box; none for coordinates
-  std::optional<std::size_t> m_record;      ///< the record in memory
+  std::size_t m_rank, m_ranks;
+  std::map<std::pair<std::vector<std::string>, Content>, Parts> m_parts;
+  std::vector<const Parts*> m_of;             ///< by variable; nullptr for coordinates
+  std::vector<std::vector<std::byte>> m_data; ///< by variable
+  std::optional<std::size_t> m_record;        ///< the record in memory
 };
 
 } // namespace nunatak::tools

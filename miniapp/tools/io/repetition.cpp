@@ -102,14 +102,18 @@ Reading read_file(MPI_Comm comm, const std::string& path, const std::string& ord
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
   const io::Reader in(path, comm, how);
-  const auto read = [&](std::size_t v, std::size_t b, std::size_t record, const io::Block& block) {
-    io::Box box{block.start, block.count};
+  const auto read = [&](std::size_t v, const Box& mine, std::size_t record) {
+    Box box;
+    for (const std::size_t d : file_order(arrays.workload(), variables[v], order)) {
+      box.start.push_back(mine.start[d]);
+      box.count.push_back(mine.count[d]);
+    }
     if (variables[v].records) box = box.in_record(record);
     const std::vector<double> values = in.read_block(variables[v].name, box.start, box.count);
     done.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variables[v].type));
     if (!verify) return;
     const double pause = MPI_Wtime();
-    if (difference.empty()) difference = arrays.difference(v, b, record, order, values);
+    if (difference.empty()) difference = arrays.difference(v, mine, record, order, values);
     done.compared += static_cast<std::int64_t>(values.size());
     MPI_Barrier(comm);
     not_reading += MPI_Wtime() - pause;
@@ -117,8 +121,7 @@ Reading read_file(MPI_Comm comm, const std::string& path, const std::string& ord
   for (std::size_t record = 0; record < records; ++record) {
     for (std::size_t v = 0; v < variables.size(); ++v) {
       if (!variables[v].records && record > 0) continue;
-      const std::vector<io::Block> blocks = arrays.blocks(v, order);
-      for (std::size_t b = 0; b < blocks.size(); ++b) read(v, b, record, blocks[b]);
+      for (const Box& box : arrays.read_boxes(v)) read(v, box, record);
     }
   }
   done.seconds = slowest(comm, MPI_Wtime() - start - not_reading);

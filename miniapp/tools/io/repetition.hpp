@@ -56,8 +56,8 @@ struct Reading {
   std::int64_t compared = 0; ///< values; 0 without `verify`
 };
 
-/// Reads what write_file() wrote, each rank its boxes. `verify` compares every value (untimed):
-/// Difference on all ranks if one is wrong. Collective.
+/// Reads what write_file() wrote, each rank its Arrays::read_boxes(). `verify` compares every value
+/// (untimed): Difference on all ranks if one is wrong. Collective.
 Reading read_file(MPI_Comm comm, const std::string& path, const std::string& order,
                   const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
                   bool verify);

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
-#include <map>
 #include <numeric>
 #include <sstream>
 
@@ -22,7 +21,7 @@ std::array<std::size_t, 2> part_of(std::size_t length, std::size_t p, std::size_
 /// The box of a rank by its position in the rank grid, land or not.
 Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::size_t rank,
               std::size_t ranks) {
-  const std::vector<std::size_t> parts = workload.grid(ranks);
+  const auto parts = workload.grid ? workload.grid(ranks) : std::vector<std::size_t>{ranks};
   std::vector<std::size_t> at(parts.size());
   for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a])
     at[a] = rest % parts[a];
@@ -45,15 +44,57 @@ Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::s
   return box;
 }
 
-bool is_all_land(const Workload& workload, const Box& box) {
+bool is_all_missing(const Workload& workload, const Box& box) {
   const std::size_t y = box.count.size() - 2, x = y + 1;
   for (std::size_t j = box.start[y]; j < box.start[y] + box.count[y]; ++j) {
     for (std::size_t i = box.start[x]; i < box.start[x] + box.count[x]; ++i) {
-      if (!workload.is_land(j, i)) return false;
+      if (!workload.is_missing(j, i)) return false;
     }
   }
   return true;
 }
+
+/// The runs of a scattered variable: of one or two cut dimensions, which follow one another.
+std::vector<Box> scattered_boxes(const Workload& workload, const WorkloadVariable& variable,
+                                 std::size_t rank, std::size_t ranks) {
+  Box whole{std::vector<std::size_t>(variable.dimensions.size(), 0), workload.shape(variable)};
+  std::vector<std::size_t> cut;
+  for (std::size_t d = 0; d < variable.dimensions.size(); ++d) {
+    if (workload.dimension(variable.dimensions[d]).cut_along >= 0) cut.push_back(d);
+  }
+  const std::size_t row = whole.count[cut.back()];
+  const std::vector<std::size_t> owner = workload.owners(variable.dimensions[cut[0]], ranks);
+  std::vector<std::size_t> n_runs(ranks, 0);
+  std::vector<Box> boxes;
+  for (std::size_t begin = 0, end = 0; begin < owner.size(); begin = end) {
+    end = begin + 1;
+    while (end % row != 0 && owner[end] == owner[begin]) ++end;
+    n_runs[owner[begin]] += 1;
+    if (owner[begin] != rank) continue;
+    Box box = whole;
+    box.start[cut[0]] = begin / row;
+    box.count[cut[0]] = 1;
+    box.start[cut.back()] = begin % row;
+    box.count[cut.back()] = end - begin;
+    boxes.push_back(box);
+  }
+  whole.count.assign(whole.count.size(), 0);
+  boxes.resize(*std::max_element(n_runs.begin(), n_runs.end()), whole);
+  return boxes;
+}
+
+struct System {
+  const char* name;
+  Workload (*make)(const std::string& detail, double scale, bool scale_levels);
+  std::vector<const char*> sizes; ///< listed by -help
+};
+
+const std::vector<System> systems = {{"pism", pism_workload, {"G5km", "A10km", "G1km"}},
+                                     {"cam", cam_workload, {"FV-B", "FV-C", "FV-D"}},
+                                     {"mom", mom_workload, {"0.25", "0.1"}},
+                                     {"gcrm", gcrm_workload, {"6", "9", "11"}},
+                                     {"e3sm", e3sm_workload, {"F", "G", "I"}},
+                                     {"icon", icon_workload, {"R2B4", "R2B6", "R2B9"}}};
 
 } // namespace
 
@@ -116,7 +157,7 @@ io::Schema schema_of(const Workload& workload, const std::string& order) {
     } else {
       variable.attributes.emplace_back("long_name", "values that encode their position");
     }
-    if (v.content == Content::ocean) variable.attributes.emplace_back("_FillValue", -1.0);
+    if (v.content == Content::masked) variable.attributes.emplace_back("_FillValue", -1.0);
     schema.variables.push_back(variable);
   }
   schema.attributes = {{"Conventions", "CF-1.8"},
@@ -126,12 +167,13 @@ io::Schema schema_of(const Workload& workload, const std::string& order) {
 
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
                           std::size_t rank, std::size_t ranks) {
-  if (variable.content != Content::ocean) return {plain_box(workload, variable, rank, ranks)};
+  if (workload.owners) return scattered_boxes(workload, variable, rank, ranks);
+  if (variable.content != Content::masked) return {plain_box(workload, variable, rank, ranks)};
   std::vector<Box> plain;
   std::vector<bool> land;
   for (std::size_t r = 0; r < ranks; ++r) {
     plain.push_back(plain_box(workload, variable, r, ranks));
-    land.push_back(is_all_land(workload, plain[r]));
+    land.push_back(is_all_missing(workload, plain[r]));
   }
   std::vector<std::vector<Box>> boxes(ranks);
   for (std::size_t r = 0; r < ranks; ++r) {
@@ -156,17 +198,13 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels,
     throw Error("option -scale: expected a number above 0 and at most 100, found " +
                 std::to_string(scale));
   }
-  using Make = Workload(const std::string& detail, double scale, bool scale_levels);
-  const std::map<std::string, Make*> systems = {{"pism", pism_workload},
-                                                {"cam", cam_workload},
-                                                {"mom", mom_workload},
-                                                {"gcrm", gcrm_workload}};
-  const auto found = systems.find(system);
+  const auto found = std::find_if(systems.begin(), systems.end(),
+                                  [&](const System& known) { return known.name == system; });
   if (found == systems.end())
-    throw Error("option -workload: expected pism:, cam:, mom: or gcrm: and a size (-help lists "
-                "them), found '" +
+    throw Error("option -workload: expected pism:, cam:, mom:, gcrm:, e3sm: or icon: and a size "
+                "(-help lists them), found '" +
                 name + "'");
-  Workload workload = found->second(detail, scale, scale_levels);
+  Workload workload = found->make(detail, scale, scale_levels);
   workload.name = name;
   const std::size_t all = workload.variables.size();
   if (variables > 0 && variables < all) {
@@ -188,13 +226,14 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels,
 
 std::vector<std::string> workload_table() {
   std::vector<std::string> lines;
-  for (const char* name : {"pism:G5km", "pism:A10km", "pism:G1km", "cam:FV-B", "cam:FV-C",
-                           "cam:FV-D", "mom:0.25", "mom:0.1", "gcrm:6", "gcrm:9", "gcrm:11"}) {
-    const Workload workload = make_workload(name);
-    std::ostringstream line;
-    line << std::left << std::setw(11) << name << std::right << std::setw(12)
-         << workload.bytes_per_record() << " bytes per record, " << workload.text;
-    lines.push_back(line.str());
+  for (const System& system : systems) {
+    for (const char* size : system.sizes) {
+      const Workload workload = make_workload(std::string(system.name) + ":" + size);
+      std::ostringstream line;
+      line << std::left << std::setw(11) << workload.name << std::right << std::setw(13)
+           << workload.bytes_per_record() << " bytes per record, " << workload.text;
+      lines.push_back(line.str());
+    }
   }
   return lines;
 }

@@ -8,6 +8,9 @@
 //   |0|##|1|                               0000111122223333
 //   |2|33|3|
 //
+//   e3sm:F     columns, scattered          icon:R2B4 triangles, scattered in runs
+//   01010101232323230101                   0000100011110222222023333
+//
 // Dimensions are in memory order, slowest first; schema_of() reorders them for the file. Systems:
 // workloads.cpp. Neighbours: arrays.hpp (values), repetition.hpp (writes and reads).
 #pragma once
@@ -35,7 +38,7 @@ struct WorkloadDimension {
 enum class Content {
   coordinate, ///< multiples of the spacing; known to every rank
   pattern,    ///< variable, record and place, see arrays.hpp
-  ocean,      ///< pattern, with fill values on land
+  masked,     ///< pattern, with fill values where Workload::is_missing
 };
 
 struct WorkloadVariable {
@@ -54,10 +57,13 @@ struct Workload {
   std::vector<WorkloadVariable> variables;
   std::string order = "yxz"; ///< file order, unless -io_order is given
   std::size_t ghosts = 0;    ///< width of the ring, along decomposed dimensions
-  /// The rank grid: number of ranks -> parts along each axis, whose product is `ranks`.
+  /// The rank grid: number of ranks -> parts along each axis, whose product is `ranks`. Unset: one.
   std::function<std::vector<std::size_t>(std::size_t ranks)> grid;
-  /// For Content::ocean; (j, i) are the last two dimensions of a variable.
-  std::function<bool(std::size_t j, std::size_t i)> is_land;
+  /// Scattered workloads, instead of the grid: the rank of each cell, by its number in the file.
+  /// The cells of a variable are those of its cut dimensions, of which the first is named.
+  std::function<std::vector<std::size_t>(const std::string& dimension, std::size_t ranks)> owners;
+  /// For Content::masked; (j, i) are the last two dimensions of a variable.
+  std::function<bool(std::size_t j, std::size_t i)> is_missing;
 
   const WorkloadDimension& dimension(const std::string& name) const;
   std::vector<std::size_t> shape(const WorkloadVariable& variable) const;
@@ -83,8 +89,9 @@ std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVari
                                     const std::string& order);
 
 /// The boxes of variable v that a rank writes: as many on every rank, some empty. Without a
-/// decomposed dimension it belongs to the ranks at index 0 of that axis. With is_land, a rank on
-/// land writes nothing; the nearest rank before it (cyclically) with ocean writes its fill values.
+/// decomposed dimension it belongs to the ranks at index 0 of that axis. Where all values of a rank
+/// are missing, it writes nothing; the nearest rank before it (cyclically) with values writes its
+/// fill values. Scattered: a box, with all levels, for each run of cells of one rank.
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
                           std::size_t rank, std::size_t ranks);
 
@@ -93,5 +100,7 @@ Workload pism_workload(const std::string& detail, double scale, bool scale_level
 Workload cam_workload(const std::string& detail, double scale, bool scale_levels);
 Workload mom_workload(const std::string& detail, double scale, bool scale_levels);
 Workload gcrm_workload(const std::string& detail, double scale, bool scale_levels);
+Workload e3sm_workload(const std::string& detail, double scale, bool scale_levels);
+Workload icon_workload(const std::string& detail, double scale, bool scale_levels);
 
 } // namespace nunatak::tools
