@@ -16,8 +16,7 @@
 namespace nunatak::ssa {
 
 /// Linearisation of the equations about (u, v):
-///   at_rest    where (u, v) is 0: viscosity of a typical strain rate of ice streams and shelves,
-///              drag of the speed at which it balances the driving force
+///   at_rest    viscosity of a typical strain rate of ice streams and shelves, where (u, v) is 0
 ///   picard     viscosity and drag of (u, v), frozen
 ///   newton     the derivative at (u, v)
 ///   weighted   Newton's derivative, weighted by newton_weight with the change since the last
@@ -188,8 +187,6 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
   const auto u_before = p.u_before, v_before = p.v_before;
   const bool weighted = how == Linearisation::weighted;
   const double all = how == Linearisation::newton ? 1.0 : 0.0;
-  const bool at_rest = how == Linearisation::at_rest;
-  const auto load = p.load;
   const TillLaw till = p.till;
   for_each_unknown(
       "ssa: drag", p, KOKKOS_LAMBDA(int n, int j, int i) {
@@ -203,13 +200,7 @@ inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<do
         double w[2] = {direction(n, 0), direction(n, 1)};
         follow_direction({U, V}, weighted ? change : none, till.delta2, w);
         for (int m = 0; m < 2; ++m) direction(n, m) = w[m] *= weight;
-        double beta_speed2 = speed2;
-        if (at_rest) {
-          const double X = load(2 * n), Y = load(2 * n + 1);
-          const double speed = till.balanced_speed(Kokkos::sqrt(X * X + Y * Y) / yield(n));
-          beta_speed2 = speed * speed;
-        }
-        const double beta = yield(n) * till.drag(beta_speed2);
+        const double beta = yield(n) * till.drag(speed2);
         const double slope = beta * till.log_slope(speed2) * Kokkos::sqrt(speed2 + till.delta2);
         drag(n, 0) = beta + slope * U * w[0];
         drag(n, 1) = 0.5 * slope * (U * w[1] + V * w[0]);

@@ -51,13 +51,6 @@ struct TillLaw {
   KOKKOS_INLINE_FUNCTION double log_slope(double speed2) const {
     return (q - 1.0) / (speed2 + delta2);
   }
-  /// The speed at which the drag is `stress` tau_c, within 1 to 1000 m a-1; nearly plastic till has
-  /// none, and takes the last.
-  KOKKOS_INLINE_FUNCTION double balanced_speed(double stress) const {
-    constexpr double least = 1.0 / seconds_per_year, most = 1000.0 / seconds_per_year;
-    const double speed = q > 0.1 ? elementary::pow(stress / scale, 1.0 / q) : most;
-    return Kokkos::fmax(least, Kokkos::fmin(most, speed));
-  }
 };
 
 /// The weight of Newton's derivative in a step: 1 where little changed in the step before, tending
