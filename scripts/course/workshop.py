@@ -131,6 +131,8 @@ def failure_of(said):
     if expression.startswith("explicitly") and notes:  # FAIL_CHECK(...) of the checks: "where: expected a, found b"
         where, expected, found = re.fullmatch(r"(?:(.*?): )?expected (.*), found (.*)|(?:.*)", notes.pop()).groups()
         notes.append(where or "")
+        if found is None:  # words of several ranks, mixed
+            expected, found = "explicitly", expression
     elif "fatal error condition" in said:
         signal = re.search(r"SIG\w+", said)
         expected, found = "an end of the test", f"the program stopped: {SIGNALS.get(signal[0], signal[0]) if signal else said}"
