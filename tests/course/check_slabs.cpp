@@ -35,11 +35,13 @@ TEST_CASE("lab 8: each element belongs to one aggregator, and slabs follow each 
         const Boxes boxes = slab_boxes(schema, v, n);
         REQUIRE(boxes.size() == n);
         std::size_t next = 0, elements = 0; // along the slowest dimension
-        for (const auto& of_a : boxes) {
-          CHECK(of_a.size() <= 1);
-          for (const Box& box : of_a) {
+        for (std::size_t a = 0; a < n; ++a) {
+          INFO("aggregator " << a);
+          CHECK(boxes[a].size() <= 1);
+          for (const Box& box : boxes[a]) {
             REQUIRE(box.count.size() == whole.count.size());
-            CHECK(box.elements() > 0);
+            if (box.elements() == 0)
+              FAIL_CHECK("expected no box, or one with elements, found one without");
             elements += box.elements();
             if (box.count.empty()) continue;
             CHECK(box.start[0] == next);

@@ -37,7 +37,7 @@ def answers(folder):
     fastest = np.sqrt((1 - sigma) / kappa)
     return {"half_efficient": 1 + 1 / found[lab.study.TRANSPORT, "strong"][0], "most_ranks": np.sqrt((1 - sigma) / (kappa / 2)),
             "best_speedup": fastest / (1 + sigma * (fastest - 1) + kappa * fastest * (fastest - 1)),
-            "gustafson_256": 256 / (1 + serial * 255 + pairs * 256 * 255)}
+            "scaled_256": 256 / (1 + serial * 255 + pairs * 256 * 255)}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 17, 18, 40, 57, 1000])
