@@ -2,7 +2,7 @@
 report has a bar of compute and output for each rung. As a program it models the rungs on virtual ranks, for the last panel of that figure:
 
     perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step --json study-ladder-cluster/model.json \\
-        -grid_dx 8km -refine 4 -virtual_ranks 1024 -steps 2 -output_every 1
+        -grid_dx 8km -refine 4 -virtual_ranks 1024 -steps 2 -output_every 10
 """
 import argparse
 import json
@@ -48,7 +48,8 @@ def draw(figures, folders):
         kinds = rows[rows.kind.isin(list(BARS))].groupby(["curve", "kind"]).fraction.sum().unstack(fill_value=0.0).reindex(rungs)
         first = next(total.dropna(subset="median").assign(cores=cores).itertuples())
         title = f"{first.nodes:.0f} {'node' if first.nodes == 1 else 'nodes'}, {page.cores_text(first)} {figures.unit}"
-        panels.append((title + (f", {machine}" if p.machine.nunique() > 1 else ""), "time of the run (s)" + ("; † cores are shared" if first.shared_cores else ""),
+        title += f", {machine}" if p.machine.nunique() > 1 else ""
+        panels.append((title, "time of the run (s)" + ("; † cores are shared" if first.shared_cores else ""),
                        kinds.div(kinds.sum(axis=1), axis=0).mul(total["median"], axis=0), total))
     for path in (folder / MODEL for folder in folders if panels and (folder / MODEL).exists()):
         model = json.loads(path.read_text(encoding="utf-8"))
@@ -77,7 +78,8 @@ def draw(figures, folders):
         axes.tick_params(axis="y", length=0)
     grid[0][0].set_yticks(range(len(rungs)), [rung.removeprefix(RUNG) for rung in rungs])
     grid[0][0].invert_yaxis()
-    caption = "The same problem, rung by rung from PISM's methods to those of the default: compute and output stacked (means over ranks), median and range of the run."
+    caption = ("The same problem, rung by rung from PISM's methods to those of the default: compute and output stacked (means over ranks), "
+               "median and range of the run.")
     if panels[-1][-1] is None:
         caption += " Modelled: nunatak's SSA solver on all rungs, and two-phase writes for netcdf4, so that the upper rungs are lower bounds."
     figures.save(figure, "ladder.png", caption, grid[0][0].get_legend_handles_labels())
