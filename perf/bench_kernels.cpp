@@ -278,24 +278,30 @@ nlohmann::json run(const Arguments& a) {
   checks.start(sheet.states[0]);
   Hybrid hybrid(*ranks, a.dx, a.dx, levels, options, std::move(sliding), std::move(sheet.states),
                 std::move(sheet.forcings), times);
-  int nonlinear = 0, linear = 0;
+  SsaWork work;
   const Subject subject{[&] {
                           hybrid.diagnose();
                           const double dt = hybrid.stable_step().dt;
                           hybrid.advance(dt);
                           const StepPart part(times, checks_part);
                           checks.add(hybrid);
-                          nonlinear += hybrid.stress_balance().last_solve().steps;
-                          linear += hybrid.stress_balance().last_solve().linear_iterations;
+                          const SsaReport solve = hybrid.stress_balance().last_solve();
+                          work.cells = static_cast<double>(solve.unknown_cells);
+                          work.solves += 1;
+                          work.steps += solve.steps;
+                          work.iterations += solve.linear_iterations;
+                          work.local_solves += solve.local_solves;
+                          work.local_cells += static_cast<double>(solve.local_cells);
                           return dt;
                         },
                         [&] { return times.seconds; }, sizes};
   StepTimes steps(subject);
   steps.run(a.repeat);
-  const SsaReport last = hybrid.stress_balance().last_solve();
-  nlohmann::json ssa = {{"unknown_cells", last.unknown_cells},
-                        {"nonlinear_steps", nonlinear},
-                        {"linear_iterations", linear}};
+  nlohmann::json ssa = {{"unknown_cells", hybrid.stress_balance().last_solve().unknown_cells},
+                        {"nonlinear_steps", work.steps},
+                        {"linear_iterations", work.iterations},
+                        {"local_solves", work.local_solves},
+                        {"local_cells", work.local_cells}};
   const auto all = static_cast<std::uint64_t>(
       World().sum(static_cast<std::int64_t>(synthetic::fingerprint(*ranks, hybrid))));
   char fields[17];
@@ -309,10 +315,9 @@ nlohmann::json run(const Arguments& a) {
   json["ranks"] = {{"size", World().size()},
                    {"px", ranks->decomposition().px},
                    {"py", ranks->decomposition().py}};
-  if (nonlinear > 0) { // all steps, including the first one with its solve from rest
-    const double bytes = ssa_bytes(static_cast<double>(last.unknown_cells), nonlinear, linear);
-    ssa["bytes_per_unknown_cell_and_step"] =
-        bytes / static_cast<double>(last.unknown_cells) / (a.repeat + 1);
+  if (work.steps > 0) { // all steps, including the first one with its solve from rest
+    const double bytes = work.bytes();
+    ssa["bytes_per_unknown_cell_and_step"] = bytes / work.cells / work.solves;
     ssa["share_of_triad"] = 1e-9 * bytes / ssa_seconds / json["triad"]["GB_per_s"].get<double>();
   }
   json["ssa"] = ssa;

@@ -1,18 +1,12 @@
 #!/usr/bin/env python3
-"""Run PISM and nunatak on the same problems in turns, and print ratios of their times. PISM is built elsewhere; see peer.md.
+"""Run PISM and nunatak on the same problems in turns, and print ratios of their times. What is compared, and how: peer.md.
 
     perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json compare.json
+    perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 4 --output
 
-Five steps of 0.02 years of the hybrid model with PICO and temperature, part by part. DIR holds pism, which runs by
-four methods: `default`, finite differences as it comes; `fd equal`, finite differences with the largest of --picard-rtol at which
-its first velocity is within 1e-4 of its own tight solution, as nunatak's must be; `fem equal`, finite elements until
-|residual| <= 1e-6 |load|, nunatak's own criterion; `fem ilu1`, the same with ILU(1) in place of ILU(0). The `equal` methods have
-looser linear solves than PISM's default, which makes them faster. --methods leaves some out. nunatak runs twice: with its
-options (and those of --ours), and with a new geometry of PICO in each update, as PISM computes it.
-
-The Antarctic case is one problem for both programs: thickness, bed, till strength, ocean and basins from the given data; air at
-248 K, 300 kg m-2 year-1 of snow, 0.05 W m-2 from below; and the ice temperature with which PISM fills the ice when it
-bootstraps. PISM bootstraps in every run; nunatak reads the temperature that PISM wrote after a run of no length.
+Five steps of 0.02 years of the hybrid model with PICO and temperature, part by part, by some of four methods of PISM and two of nunatak;
+or with --output the files of a state. Both programs get the given thickness, bed, till strength, ocean and basins, the same climate, and
+the temperature with which PISM fills the ice: PISM bootstraps in every run, nunatak reads what PISM wrote after a run of no length.
 
 No ratio is printed where a check fails: volume, speed and total melt that should agree.
 One JSON object goes to standard output (or --json), tables to standard error.
@@ -180,8 +174,8 @@ def nunatak_command(nunatak, case, steps, output, options):
     """One step fewer: nunatak ends with the flow and the melt of its last state, one update of each more than steps."""
     length = f"-run_steps {steps - 1}" if steps > 1 else "-run_years 0"
     words = f"""-i {case} -grid_Mz {LEVELS} -grid_Lz {HEIGHT} -stress ssa+sia -rheology paterson_budd -sia_e 1 -ssa_e 1
-        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -report report.json -o {output}"""
-    return [nunatak, *words.split(), *options]
+        -sliding_q 0.25 {length} -dt_max {STEP} -ocean pico -report report.json"""
+    return [nunatak, *words.split(), *(["-o", output] if output else []), *options]
 
 
 # --- the comparison --------------------------------------------------------------------------------------------------------
@@ -266,7 +260,8 @@ class Antarctica:
         _, wall = run(self.a.mpiexec, ranks, command, self.folder)
         report = self.report()
         timers, ssa = report["timers"], report["ssa"]
-        result = {"wall_s": wall, "nonlinear": ssa["steps"], "linear": ssa["linear_iterations"], "load_norm": ssa["history"][0]["load"], "versions": report["versions"]}
+        result = {"wall_s": wall, "nonlinear": ssa["steps"], "linear": ssa["linear_iterations"],
+                  "load_norm": ssa["history"][0]["load"], "versions": report["versions"]}
         parts = {part: sum(timers[t]["max"] / timers[t]["calls"] for t in names) for part, (_, names) in PARTS.items()
                  if all(t in timers for t in names)}
         parts["SSA, linear solves"] = sum(solve["seconds_linear"] for solve in ssa["history"]) / ssa["solves"]
@@ -289,7 +284,7 @@ class Antarctica:
     def output_of_nunatak(self, ranks, options):
         """The temperature and all maps, about the bytes of a checkpoint, after each step."""
         options = ["-spatial_file", "maps.nc", "-spatial_every", str(STEP), "-spatial_vars", ",".join(self.maps), "-overwrite", *options.split()]
-        run(self.a.mpiexec, ranks, nunatak_command(self.a.nunatak, self.own_case, STEPS, "none", options), self.folder)
+        run(self.a.mpiexec, ranks, nunatak_command(self.a.nunatak, self.own_case, STEPS, None, options), self.folder)
         output = self.report()["output"]
         fsync = output["phases"]["fsync"]["max"] / STEPS
         return {"s": output["seconds"] / STEPS - fsync, "fsync_s": fsync, "MB": output["written_bytes"] / 1e6 / STEPS}
@@ -442,7 +437,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             case = Antarctica(a, folder)
-            result.update(output=run_output(a, case)) if a.output else result.update(antarctica=run_antarctica(a, case))
+            result["output" if a.output else "antarctica"] = (run_output if a.output else run_antarctica)(a, case)
         except RunFailed as error:
             fail(str(error))
     result["load_at_end"] = os.getloadavg()

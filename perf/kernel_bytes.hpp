@@ -71,8 +71,9 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
 
 /// Bytes per unknown cell of SSA solves by kernels/ssa with its defaults (single precision,
 /// smoother of degree 2, 3 on coarse grids): a linear iteration, a nonlinear step (residual,
-/// matrix, coarse matrices). There are as many elements as unknown cells; coarse grids add a third
-/// of the cells. A pass over the matrix takes 144 bytes per row and 4 for its position.
+/// matrix, coarse matrices), a local solve (what it does in all cells, and in a chosen one). There
+/// are as many elements as unknown cells, two per chosen cell; coarse grids add a third of the
+/// cells. A pass over the matrix takes 144 bytes per row and 4 for its position.
 struct SsaBytes {
   static constexpr double start = 8 + 16 + 3 * 8 + 4,
                           product = 144 + 8 + 2 * 8 + 2 * 8 + 4; // b, inverse -> x, r, d; d, x, r
@@ -92,12 +93,26 @@ struct SsaBytes {
   static constexpr double matrix = 88 + 8 + 4 * 8 + 12 + 12 * 8 + 88 + 24 + 8 + 144 + 4 * 8;
   // inverses, Galerkin products
   static constexpr double coarse_matrices = 4.0 / 3.0 * (144 + 16 + 144 + 36);
+  // r -> whether chosen; scans of cells and elements; d, e zeroed; residual and its sum
+  static constexpr double local = 16 + 2 * 4 + 2 * 4 + 12 + 4 + 2 * 8 + residual + 16;
+  // three times: matrix, inverse, b, smoother, y, u, v, residual; as many elements once more
+  static constexpr double local_cell =
+      3 * (matrix + 160 + 24 + 40 + step + 24 + 32 + 48 + residual + 4 * 88);
 };
 
-inline double ssa_bytes(double unknown_cells, int steps, int iterations) {
-  return unknown_cells *
-         (iterations * SsaBytes::iteration +
-          steps * (SsaBytes::residual + SsaBytes::matrix + SsaBytes::coarse_matrices));
-}
+/// The work of one solve or of several.
+struct SsaWork {
+  double cells = 0.0; ///< unknown cells of a solve
+  int solves = 0, steps = 0, iterations = 0, local_solves = 0;
+  double local_cells = 0.0;
+
+  double bytes() const {
+    using B = SsaBytes;
+    const double per_cell = iterations * B::iteration + local_solves * B::local +
+                            steps * (B::matrix + B::coarse_matrices) +
+                            (solves + steps) * B::residual;
+    return cells * per_cell + local_cells * B::local_cell;
+  }
+};
 
 } // namespace nunatak::bench

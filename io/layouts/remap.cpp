@@ -53,7 +53,7 @@ public:
     }
     const bool is_further_part = !m_puts.empty() && m_puts.back().v == v;
     const std::size_t bytes = is_further_part ? 0 : m_bytes[v];
-    if (!m_waiting.has_room(bytes) || (!is_further_part && m_puts.size() > most_puts))
+    if (!is_further_part && (!m_waiting.has_room(bytes) || m_puts.size() > most_puts))
       move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
     if (n_parts > 1 && slab.of == 1) return move({{v, slab}}, n_parts);

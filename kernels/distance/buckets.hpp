@@ -151,12 +151,13 @@ public:
   explicit DistanceMembers(Ranks& ranks) : m_ranks(ranks) {}
 
   /// The members as a group; null if no local rank is one. Communicates one maximum if the problem
-  /// does not list them, and what Ranks::group needs if they differ from those of the last call.
-  /// Throws invalid_argument unless `members` has one entry per rank.
+  /// does not list them and there are several ranks, and what Ranks::group needs if they differ
+  /// from those of the last call. Throws invalid_argument unless `members` has one entry per rank.
   Group* find(const DistanceProblem& problem) {
-    const std::vector<char> is_member =
-        problem.members.empty() ? ask_all(problem.fields) : problem.members;
     const auto size = static_cast<std::size_t>(m_ranks.decomposition().size());
+    const std::vector<char> is_member = !problem.members.empty() ? problem.members
+                                        : size == 1              ? std::vector<char>{1}
+                                                                 : ask_all(problem.fields);
     if (is_member.size() != size) {
       throw std::invalid_argument("distances: members: expected an entry for each of " +
                                   std::to_string(size) + " ranks, found " +

@@ -185,10 +185,14 @@ private:
     m_report.local_solves += 1;
     visit_chosen(false);
     compute_residuals();
-    const double after2 = sums([](const Lists& l, const List&) {
-      const double* g = l.g.data();
-      return DotProducts<double, 3>{{{g, g}, {g, g}, {g, g}}};
-    })[0];
+    const auto sums_after = sums(
+        [](const Lists& l, const List&) {
+          const double* g = l.g.data();
+          return DotProducts<double, 3>{{{g, g}, {g, g}, {g, g}}};
+        },
+        true);
+    const double after2 = sums_after[0];
+    m_report.local_cells += static_cast<std::int64_t>(sums_after[2]);
     const bool smaller = after2 < residual2;
     visit_chosen(true);
     if (smaller) {
@@ -232,13 +236,18 @@ private:
     for (Lists& l : m_lists) std::swap(l.f, l.g);
   }
 
-  // Three dot products in one reduction; pairs_of(lists, load) returns {{a, b}, ...}.
-  template <class F> std::array<double, 3> sums(const F& pairs_of) {
+  // Three dot products in one reduction; pairs_of(lists, load) returns {{a, b}, ...}. `count`: the
+  // number of chosen cells in place of the last.
+  template <class F> std::array<double, 3> sums(const F& pairs_of, bool count = false) {
     std::vector<std::vector<ReproducibleSum>> all;
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       const DotProducts<double, 3> products = pairs_of(m_lists[at(local)], patch(local).load);
       const auto three = sums_reproducibly<3>("ssa: sums", patch(local).unknowns(), products);
       all.emplace_back(three.of, three.of + 3);
+      if (!count) continue;
+      const double chosen = patch(local).chosen.lengths.unknowns;
+      all.back()[2] = {};
+      all.back()[2].add([chosen](std::int64_t) { return chosen; }, 0, 1);
     }
     m_ranks.sum(all);
     m_report.seconds_residual += m_timer.seconds();

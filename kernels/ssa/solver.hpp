@@ -51,6 +51,7 @@ struct SsaReport {
   int steps = 0;                   ///< nonlinear steps: matrices formed
   int damped_steps = 0;            ///< steps shortened by the line search
   int local_solves = 0;            ///< of the cells with large residuals
+  std::int64_t local_cells = 0;    ///< chosen for local solves, in all of them together
   int linear_iterations = 0;
   int reductions = 0;                                  ///< sums, maxima and gathers over all ranks
   double load_norm = 0.0;                              ///< N; reference of the residuals

@@ -13,6 +13,8 @@ nlohmann::json record(const SsaReport& r, double time) {
           {"excluded_cells", r.excluded_cells},
           {"steps", r.steps},
           {"damped_steps", r.damped_steps},
+          {"local_solves", r.local_solves},
+          {"local_cells", r.local_cells},
           {"linear_iterations", r.linear_iterations},
           {"reductions", r.reductions},
           {"load", r.load_norm},

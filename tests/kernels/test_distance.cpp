@@ -51,7 +51,7 @@ TEST_CASE("rounds, messages and collectives of a square; maxima come along") {
       {1, 1, "bfs", 0, 0, 1, 0},
       {2, 2, "bfs", 3, 12 * 3, 3, 0},     // two boundaries, one round to see that nothing changes
       {6, 6, "bfs", 11, 220 * 11, 11, 0}, // ten boundaries
-      {1, 1, "buckets", 0, 0, 2, 0},      // a gather of the members, the maxima
+      {1, 1, "buckets", 0, 0, 1, 0},      // the maxima
       {2, 2, "buckets", 3, 8 * 3, 2, 2},
       {6, 6, "buckets", 13, 120 * 13, 2, 4}, // lag 3: looked at after rounds 4, 7, 10, 13
       {1, 1, "device", 0, 0, 1, 0},

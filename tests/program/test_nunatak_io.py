@@ -77,7 +77,7 @@ def test_many_small_blocks_fill_the_same_file(bench, tmp_path, workload):
     """Servers get them together in messages; layouts move a variable that is larger than their buffers as a whole."""
     methods = ("serial/transport=sync,direct,direct/auto/transport=sync/ranks_per_node=1/buffer=4KiB,"
                "pnetcdf/transport=sync/buffer=4KiB")
-    bench("-workload", workload, "-scale", 0.05, "-scale_levels", "-variables", 20, "-methods", methods, "-repeat", 1, "-records", 2,
+    bench("-workload", workload, "-scale", 0.034, "-scale_levels", "-variables", 20, "-methods", methods, "-repeat", 1, "-records", 2,
           "-io_transport", "async:1", "-keep", "-report", "out.json", ranks=4, status=0)
     out = report(tmp_path)
     files = [(tmp_path / "nunatak-io.files" / f"method{k}.nc").read_bytes() for k in (0, 1, 2)]

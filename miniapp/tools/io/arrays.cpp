@@ -170,8 +170,9 @@ std::size_t Arrays::runs(const std::string& order) const {
       return file;
     };
     const Box whole{{}, in_file(m_workload.shape(variable))};
-    for (const Part& part : m_of[v]->parts)
-      sum += io::runs_in({{}, in_file(part.box.count)}, whole);
+    for (const Part& part : m_of[v]->parts) {
+      if (part.box.elements() > 0) sum += io::runs_in({{}, in_file(part.box.count)}, whole);
+    }
   }
   return sum;
 }

@@ -21,7 +21,7 @@ std::array<std::size_t, 2> part_of(std::size_t length, std::size_t p, std::size_
 /// The box of a rank by its position in the rank grid, land or not.
 Box plain_box(const Workload& workload, const WorkloadVariable& variable, std::size_t rank,
               std::size_t ranks) {
-  const std::vector<std::size_t> parts = workload.grid(ranks);
+  const auto parts = workload.grid ? workload.grid(ranks) : std::vector<std::size_t>{ranks};
   std::vector<std::size_t> at(parts.size());
   for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a])
     at[a] = rest % parts[a];
@@ -167,10 +167,7 @@ io::Schema schema_of(const Workload& workload, const std::string& order) {
 
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
                           std::size_t rank, std::size_t ranks) {
-  if (workload.owners &&
-      std::any_of(variable.dimensions.begin(), variable.dimensions.end(),
-                  [&](const auto& d) { return workload.dimension(d).cut_along >= 0; }))
-    return scattered_boxes(workload, variable, rank, ranks);
+  if (workload.owners) return scattered_boxes(workload, variable, rank, ranks);
   if (variable.content != Content::masked) return {plain_box(workload, variable, rank, ranks)};
   std::vector<Box> plain;
   std::vector<bool> land;

@@ -57,7 +57,7 @@ struct Workload {
   std::vector<WorkloadVariable> variables;
   std::string order = "yxz"; ///< file order, unless -io_order is given
   std::size_t ghosts = 0;    ///< width of the ring, along decomposed dimensions
-  /// The rank grid: number of ranks -> parts along each axis, whose product is `ranks`.
+  /// The rank grid: number of ranks -> parts along each axis, whose product is `ranks`. Unset: one.
   std::function<std::vector<std::size_t>(std::size_t ranks)> grid;
   /// Scattered workloads, instead of the grid: the rank of each cell, by its number in the file.
   /// The cells of a variable are those of its cut dimensions, of which the first is named.

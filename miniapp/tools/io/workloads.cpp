@@ -222,7 +222,6 @@ Workload gcrm_workload(const std::string& detail, double scale, bool scale_level
                   {"interfaces", "1", layers + 1, -1, true, 1.0},
                   {"cell_sides", "", 6, -1, false, 0.0},
                   {"edge_sides", "", 2, -1, false, 0.0}};
-  w.grid = [](std::size_t ranks) { return std::vector<std::size_t>{ranks}; };
   add(w, io::Type::int32, {"cells", "cell_sides"}, {"cell_neighbors", "cell_corners", "cell_edges"},
       Content::pattern, false);
   add(w, io::Type::int32, {"edges", "edge_sides"}, {"edge_corners"}, Content::pattern, false);
@@ -298,9 +297,9 @@ void make_ocean(Workload& w, double scale, std::size_t levels) {
   add(w, io::Type::int32, {"nEdges"}, {"maxLevelEdgeTop", "maxLevelEdgeBot"}, Content::pattern,
       false);
   add(w, io::Type::float64, {"nCells"}, {"bottomDepth"}, Content::pattern, false);
-  add(w, io::Type::int32, {"nCells", "nVertLevels"}, {"cellMask"}, Content::pattern, false);
-  add(w, io::Type::int32, {"nEdges", "nVertLevels"}, {"edgeMask"}, Content::pattern, false);
-  add(w, io::Type::int32, {"nVertices", "nVertLevels"}, {"vertexMask"}, Content::pattern, false);
+  for (const char* of : {"nCells", "nEdges", "nVertices"})
+    add(w, io::Type::int32, {of, "nVertLevels"}, of + std::string("Mask"), 1, Content::pattern,
+        false);
   add(w, io::Type::float64, {"nCells"}, "map", 4);
   add(w, io::Type::float64, {"nCells", "nVertLevels"}, "field", 24);
   add(w, io::Type::float64, {"nEdges", "nVertLevels"}, {"normalVelocity"});
@@ -357,7 +356,6 @@ void make_land(Workload& w, double scale) {
 Workload e3sm_workload(const std::string& detail, double scale, bool scale_levels) {
   Workload w;
   w.order = "zyx";
-  w.grid = [](std::size_t ranks) { return std::vector<std::size_t>{ranks}; };
   if (detail == "F") {
     make_atmosphere(w, scale, scale_levels ? scaled(72, scale) : 72);
   } else if (detail == "G") {
@@ -374,12 +372,6 @@ Workload e3sm_workload(const std::string& detail, double scale, bool scale_level
 /// cells. In the file they are numbered root by root, the four parts of a triangle one after
 /// another; the ranks have equal pieces of Hilbert's curve through the unfolded icosahedron, so
 /// that a rank's edge cuts the parts into shorter runs. Levels are slowest in the file.
-///
-///     /\  /\  /\  /\  /\   .     roots 0 to 4, up; between them 5 to 9, down
-///    /__\/__\/__\/__\/__\/ .     roots 10 to 14, up; 15 to 19, down
-///     \  /\  /\  /\  /\  /\ .
-///      \/__\/__\/__\/__\/__\.
-///
 /// Giorgetta et al. (2018), ICON-A, the atmosphere component of the ICON Earth system model: R2B4,
 /// 47 levels. Our choice: 8 arrays with levels, 12 maps, floats. -scale: k + log2(scale).
 Workload icon_workload(const std::string& detail, double scale, bool scale_levels) {
@@ -397,7 +389,6 @@ Workload icon_workload(const std::string& detail, double scale, bool scale_level
   w.order = "zyx";
   w.dimensions = {{"height", "1", levels, -1, true, 1.0},
                   {"ncells", "", 20 * of_root, 0, false, 0.0}};
-  w.grid = [](std::size_t ranks) { return std::vector<std::size_t>{ranks}; };
   w.owners = [=](const std::string&, std::size_t ranks) {
     struct Point {
       double x, y;
