@@ -88,6 +88,8 @@ private:
       counts = move_counts(m_schema, v, slab.box(m_schema.has_records(m_schema.variables[v])),
                            boxes(v, Move::in_turn), boxes(v, Move::in_order), m_near);
     MPI_Allreduce(MPI_IN_PLACE, &counts, 4, MPI_INT64_T, MPI_SUM, m_comm);
+    for (std::int64_t* n : {&counts.calls, &counts.bytes, &counts.in_turn, &counts.in_order})
+      *n *= static_cast<std::int64_t>(slab.of);
     const Move move = best_move(counts, m_deal, m_locks);
     return {counts.calls, move == Move::in_order ? counts.in_order : counts.in_turn, move};
   }

@@ -91,7 +91,9 @@ public:
   void ask(const Request& request, Answers& answers) {
     answers.expect(request.size);
     const std::lock_guard lock(m_mutex);
-    m_to_send.push_back({request, &answers});
+    const bool is_small = request.operation == Operation::read ||
+                          request.operation == Operation::metadata; // overtakes waiting writes
+    m_to_send.insert(is_small ? m_to_send.begin() : m_to_send.end(), {request, &answers});
     m_changed.notify_all();
   }
 

@@ -21,7 +21,7 @@ constexpr std::size_t records = 3;
 
 io::Options options_of(const std::string& way) {
   io::Options base;
-  base.stripe = 100;
+  base.stripe = 1000;
   return io::parse_method(way, base);
 }
 
