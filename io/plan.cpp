@@ -41,8 +41,6 @@ public:
     m_deal = {m_movers.size(), stripe_of(options.stripe)};
     m_copies = Waiting(options.copy_bytes(), m_collects ? ranks : m_movers.size());
     m_runs.resize(ranks + (m_has_servers ? m_movers.size() : 0));
-    for (PendingRuns& runs : m_runs)
-      runs.use_stripe(m_row.chooses && !m_has_servers ? m_deal.run : 0);
   }
 
   void put(std::size_t v) {
@@ -66,9 +64,6 @@ public:
   void end() {
     move(1);
     write_pending();
-    for (std::size_t r = 0; r < m_runs.size(); ++r)
-      m_runs[r].flush_edges(
-          [&](const auto& runs, std::size_t) { watch(runs, static_cast<int>(r)); });
     if (has_features(m_options, by_runs)) // the number of records
       m_watch.write(m_has_servers ? m_movers[0] : 0, 4, m_layout.count_bytes);
     m_watch.next();
@@ -140,7 +135,7 @@ private:
       sum = {sum.calls + one.calls, sum.bytes + one.bytes, sum.in_turn + one.in_turn,
              sum.in_order + one.in_order};
     });
-    return found->second = best_move(sum, m_deal, m_topology.n_nodes > 1);
+    return found->second = best_move(sum, m_deal, false);
   }
 
   /// What waits goes to the ranks or servers that write it, in `n_parts` steps.

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
 
 namespace nunatak::io {
 
@@ -103,17 +105,27 @@ Options with_hints(Options options, const Topology& topology) {
   return options;
 }
 
-/// Asks the file system of `path` on rank 0. Collective.
-std::size_t stripe_at(MPI_Comm comm, const std::string& path, const Options& options) {
-  std::uint64_t reported = 0; // unknown
-  if (rank_in(comm) == 0 && options.stripe == 0) {
-    const std::string folder = std::filesystem::path(path).parent_path().string();
+/// Lustre and GPFS lock extents of a file for a node. Magic numbers of statfs(2).
+bool locks_extents(const char* folder) {
+  constexpr std::int64_t lustre = 0x0bd00bd0, gpfs = 0x47504653;
+  struct statfs status {};
+  const std::int64_t type = ::statfs(folder, &status) == 0 ? status.f_type : 0;
+  return type == lustre || type == gpfs || ::getxattr(folder, "lustre.lov", nullptr, 0) > 0;
+}
+
+/// The file system of `path`, asked on rank 0. Collective.
+Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options) {
+  std::uint64_t found[] = {0, 0}; // block, locks
+  if (rank_in(comm) == 0) {
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    if (folder.empty()) folder = ".";
     struct stat status {};
-    if (::stat(folder.empty() ? "." : folder.c_str(), &status) == 0)
-      reported = static_cast<std::uint64_t>(status.st_blksize);
+    if (::stat(folder.c_str(), &status) == 0)
+      found[0] = static_cast<std::uint64_t>(status.st_blksize);
+    found[1] = locks_extents(folder.c_str()) ? 1 : 0;
   }
-  MPI_Bcast(&reported, 1, MPI_UINT64_T, 0, comm);
-  return stripe_of(options.stripe, reported);
+  MPI_Bcast(found, 2, MPI_UINT64_T, 0, comm);
+  return {stripe_of(options.stripe, found[0]), found[1] != 0};
 }
 
 /// The format inside a layout that moves values.
@@ -122,13 +134,13 @@ OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology&
   const LayoutRow& row = layout_row(layout.name);
   const std::vector<int> ranks = aggregators(topology, per_node(layout, topology));
   return [=, &row](const std::string& path, const Schema& schema) {
-    const std::size_t stripe = stripe_at(comm, path, options);
+    const Stripes stripes = stripes_at(comm, path, options);
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open_anew)
                               : open_anew(comm, path, schema, options);
     if (row.chooses)
-      return make_auto(comm, schema, options, topology, ranks, std::move(inner), stripe);
+      return make_auto(comm, schema, options, topology, ranks, std::move(inner), stripes);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
-      return row.boxes(of, v, ranks.size(), stripe);
+      return row.boxes(of, v, ranks.size(), stripes.bytes);
     };
     return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
   };

@@ -43,10 +43,10 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
 class ByCost final : public Choice {
 public:
   ByCost(MPI_Comm comm, const Schema& schema, const Topology& topology,
-         const std::vector<int>& aggregators, std::size_t stripe, const Format& native)
-      : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripe},
-        m_near(near_aggregators(topology, aggregators, rank_in(comm))),
-        m_locks(topology.n_nodes > 1), m_native(native), m_costs(schema.variables.size()) {}
+         const std::vector<int>& aggregators, const Stripes& stripes, const Format& native)
+      : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripes.bytes},
+        m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_locks(stripes.locks),
+        m_native(native), m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Hyperslab& slab) override {
     const Cost*& cost = m_costs[v];
@@ -197,9 +197,9 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, std::size_t stripe) {
-  inner->use_stripe(stripe);
-  auto choice = std::make_unique<ByCost>(comm, schema, topology, aggregators, stripe, *inner);
+                                  std::unique_ptr<Format> inner, const Stripes& stripes) {
+  if (stripes.locks) inner->use_stripe(stripes.bytes);
+  auto choice = std::make_unique<ByCost>(comm, schema, topology, aggregators, stripes, *inner);
   const BoxesOf boxes = [by_cost = choice.get()](const Schema&, std::size_t v) {
     return by_cost->boxes(v);
   };

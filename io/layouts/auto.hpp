@@ -3,7 +3,7 @@
 // A rank whose part of a variable is one long run of the file writes it by itself; one with many
 // short ones sends them. What moves goes to one rank per node (or N; on one node to every rank),
 // and each of these owns whole stripes of the file (stripe_of(); in the first record, later ones
-// are shifted by the record length). A parallel file system locks extents of a stripe for a node,
+// are shifted by the record length). Lustre and GPFS lock extents of a stripe for a node,
 // so that writers of one stripe on two nodes take the lock from each other at every write; owners
 // never meet. Stripes are owned
 //
@@ -17,7 +17,8 @@
 //   w in order  |aaaaa|bbbbb|aaaaa|bbbbb|ccccc|bbbbb|aaaaa|     (a stripe at an edge: in turn)
 //
 // Model: a call costs as much as sending C bytes (8 KiB), and L more (128 KiB) if another node
-// owns the stripe. Summed over ranks, with the bytes sent between nodes,
+// owns the stripe, on a file system with such locks; L is 0 on others. Summed over ranks, with the
+// bytes sent between nodes,
 //
 //   native   calls, one for each run of the file x (C + L x sent in order / bytes)
 //   moved    bytes sent + calls x C, where one call writes a stripe of many variables
@@ -52,13 +53,18 @@ struct MoveCounts {
 /// `near`: those to which this rank sends for nothing.
 MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, const Boxes& in_turn,
                        const Boxes& in_order, const std::vector<std::size_t>& near);
-/// Whether and how a variable moves, from the counts of all ranks. `locks`: there are several
-/// nodes.
+/// Whether and how a variable moves, from the counts of all ranks. `locks`: L is not 0.
 Move best_move(const MoveCounts& counts, const Deal& deal, bool locks);
 
 /// Of `aggregators`, which are ranks, those of the node of this rank; of one node only the rank.
 std::vector<std::size_t> near_aggregators(const Topology& topology,
                                           const std::vector<int>& aggregators, int rank);
+
+/// The stripes of the folder of a file.
+struct Stripes {
+  std::size_t bytes = default_stripe;
+  bool locks = false; ///< a node locks extents of them
+};
 
 /// The boxes if the variables lie as in packed_layout(), without asking the format.
 Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
@@ -69,6 +75,6 @@ std::size_t runs_in(const Box& box, const Box& whole);
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending.
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, std::size_t stripe);
+                                  std::unique_ptr<Format> inner, const Stripes& stripes);
 
 } // namespace nunatak::io

@@ -105,7 +105,10 @@ Session::Session(int argc, char** argv)
 }
 
 bool Session::read(OptionTable& table) {
-  if (table.answer(m_argc, m_argv, petsc_version())) return false;
+  if (table.answer(m_argc, m_argv, petsc_version())) {
+    NUNATAK_PETSC(PetscOptionsSetValue(nullptr, "-options_left", "no")); // none was read
+    return false;
+  }
   if (!m_error.empty()) throw Error(m_error);
   PetscBool skipped = PETSC_FALSE;
   NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, "-skip_petscrc", &skipped));

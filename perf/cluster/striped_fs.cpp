@@ -123,9 +123,26 @@ int write_content(const char*, const char* data, std::size_t size, off_t at, fus
   });
 }
 
+/// By which programs recognise Lustre, and its stripes.
+int attribute_of_lustre(char* value, std::size_t size) {
+  struct {
+    std::uint32_t magic = 0x0bd10bd0, pattern = 1;
+    std::uint64_t object[2] = {};
+    std::uint32_t stripe_size = 0;
+    std::uint16_t stripe_count = 0, first_server = 0;
+  } layout;
+  layout.stripe_size = static_cast<std::uint32_t>(file_system.stripe);
+  layout.stripe_count = static_cast<std::uint16_t>(file_system.servers.size());
+  if (size > 0 && size < sizeof layout) return -ERANGE;
+  if (size > 0) std::memcpy(value, &layout, sizeof layout);
+  return sizeof layout;
+}
+
 /// The counts as JSON.
 int counts_of_locks(const char*, const char* name, char* value, std::size_t size) {
-  if (file_system.cache == nullptr || std::strcmp(name, "user.locks") != 0) return -ENODATA;
+  if (file_system.cache == nullptr) return -ENODATA;
+  if (std::strcmp(name, "lustre.lov") == 0) return attribute_of_lustre(value, size);
+  if (std::strcmp(name, "user.locks") != 0) return -ENODATA;
   const ClientCache::Counts n = file_system.cache->counts();
   char text[300];
   const int length = std::snprintf(

@@ -139,7 +139,7 @@ def test_a_signal_ends_a_run_in_which_nothing_advances(tmp_path):
 def test_a_signal_to_any_process_saves_the_state(tmp_path, which, transport):
     """mpiexec itself waits before it sends SIGTERM (odls_base_sigkill_timeout), and the state is saved before."""
     process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-timeseries_file", "s.nc", "-io_transport", transport, "-o", "end.nc",
-                            ranks=4, environment={"OMPI_MCA_odls_base_sigkill_timeout": "30"})
+                            ranks=4, environment={f"{mca}_odls_base_sigkill_timeout": "30" for mca in ("OMPI_MCA", "PRTE_MCA")})
     wait_for_steps(process)
     begin = time.time()
     os.kill(process.pid if which == "mpiexec" else ranks_of(process)[3], signal.SIGTERM)
