@@ -26,7 +26,6 @@
 
 #include "kernels/labels/boundaries.hpp"
 
-
 namespace nunatak {
 
 struct MaskLabels : Components {

@@ -7,7 +7,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-
 using namespace nunatak;
 using io::Box;
 using io::Schema;

@@ -2,6 +2,7 @@
 // belongs to exactly one aggregator, whatever the lengths; Morton order against interleaved bits;
 // how stripes are dealt; the messages of a thousand ranks, counted in one process.
 #include "io/box.hpp"
+#include "io/formats/runs.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/exchange.hpp"
 #include "tests/io/pattern.hpp"
@@ -9,6 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -270,6 +272,36 @@ TEST_CASE("auto: the aggregators of a rank's node, on one node the rank itself")
   CHECK(near_aggregators(runs_of_nodes(6, 2), ranks, 3) == std::vector<std::size_t>{1});
   CHECK(near_aggregators(runs_of_nodes(6, 6), ranks, 3).empty());
   CHECK(near_aggregators(runs_of_nodes(6, 6), ranks, 4) == std::vector<std::size_t>{2});
+}
+
+TEST_CASE("auto: the first bytes of a value across a border of stripes are written last") {
+  Schema schema; // stripes of 20 bytes: value 2, at bytes 16 to 23, belongs to the second
+  schema.dimensions = {{"x", 10, true}};
+  schema.variables = {{"v", Type::float64, {"x"}, {}}};
+  const std::vector<double> values = {0.1, 0.2, 0.3};
+  std::vector<std::byte> buffer(PendingRuns::most), file(80);
+  PendingRuns pending;
+  pending.use_stripe(20);
+  const auto pack = [&](const Hyperslab&, std::size_t at) {
+    std::memcpy(buffer.data() + at, values.data(), 24);
+    return buffer.data() + at;
+  };
+  pending.put(schema, packed_layout(schema), 0, {{2}, {3}, {1}, nullptr}, pack, [] {});
+  using Places = std::vector<std::pair<std::uint64_t, std::size_t>>;
+  Places places;
+  const auto write_all = [&](const std::vector<Run>& runs, std::size_t) {
+    for (const Run& run : runs) {
+      places.emplace_back(run.begin, run.size);
+      std::memcpy(file.data() + run.begin, run.data, run.size);
+    }
+  };
+  pending.flush(0, write_all);
+  CHECK(places == Places{{20, 20}});
+  std::fill(buffer.begin(), buffer.end(), std::byte{0}); // used again
+  pending.flush_edges(write_all);
+  pending.flush_edges(write_all);
+  CHECK(places == Places{{20, 20}, {16, 4}});
+  CHECK(std::memcmp(file.data() + 16, values.data(), 24) == 0);
 }
 
 TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") {

@@ -6,7 +6,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-
 namespace nunatak {
 
 inline DistanceReport solve(Ranks& ranks, const std::string& solver, std::vector<Grid<int>>& grids,
