@@ -243,7 +243,7 @@ void make_atmosphere(Workload& w, double scale, std::size_t levels) {
   const std::size_t ne = std::max<std::size_t>(2, std::lround(120.0 * scale)),
                     elements = 6 * ne * ne, columns = 9 * elements + 2;
   w.text = "ne" + std::to_string(ne) + ", " + std::to_string(columns) + " columns x " +
-           std::to_string(levels) + ", 321 maps, 63 arrays with levels, 3 of the grid";
+           std::to_string(levels) + ", 321 maps, 63 with levels";
   w.dimensions = {{"lev", "1", levels, -1, true, 1.0},
                   {"ncol", "", columns, 0, false, 0.0},
                   {"ncol_d", "", columns, 0, false, 0.0}};
@@ -274,9 +274,8 @@ void make_ocean(Workload& w, double scale, std::size_t levels) {
     return std::max<std::size_t>(2, std::lround(n * scale * scale));
   };
   const std::size_t cells = times(3693225), edges = times(11135652), vertices = times(7441216);
-  w.text = std::to_string(cells) + " cells, " + std::to_string(edges) + " edges, " +
-           std::to_string(vertices) + " vertices, " + std::to_string(levels) +
-           " levels, 8 maps, 33 arrays with levels";
+  w.text = std::to_string(cells) + " cells, " + std::to_string(edges) + " edges x " +
+           std::to_string(levels) + ", 41 arrays";
   w.order = "yxz";
   w.dimensions = {{"nCells", "", cells, 0, false, 0.0},
                   {"nEdges", "", edges, 0, false, 0.0},
@@ -311,8 +310,8 @@ void make_ocean(Workload& w, double scale, std::size_t levels) {
 /// per rank, dealt round-robin (the namelist's nsegspc); the ocean's fill values in equal pieces.
 void make_land(Workload& w, double scale) {
   const std::size_t ny = scaled(360, scale), nx = scaled(720, scale);
-  w.text = std::to_string(nx) + " x " + std::to_string(ny) +
-           ", 465 maps, 81 arrays with levels, ocean missing";
+  w.text =
+      std::to_string(nx) + " x " + std::to_string(ny) + ", 465 maps, 81 with levels, ocean missing";
   w.dimensions = {{"levgrnd", "1", 15, -1, true, 1.0},
                   {"levlak", "1", 10, -1, true, 1.0},
                   {"ltype", "1", 9, -1, true, 1.0},
@@ -385,7 +384,7 @@ Workload icon_workload(const std::string& detail, double scale, bool scale_level
                     levels = scale_levels ? scaled(47, scale) : 47;
   Workload w;
   w.text = "R2B" + std::to_string(k) + ", " + std::to_string(20 * of_root) + " triangles x " +
-           std::to_string(levels) + ", 12 maps, 8 arrays with levels";
+           std::to_string(levels) + ", 12 maps, 8 with levels";
   w.order = "zyx";
   w.dimensions = {{"height", "1", levels, -1, true, 1.0},
                   {"ncells", "", 20 * of_root, 0, false, 0.0}};
