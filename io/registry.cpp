@@ -46,7 +46,7 @@ const std::vector<LayoutRow>& layouts() {
        [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
       {"box", PerNode::optional,
        [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
-      {"morton", PerNode::optional, morton_boxes},
+      {"morton", PerNode::optional, segment_boxes},
       {"file-per-aggregator", PerNode::optional, // shared variables are repeated in all files
        [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, true); },
        false, true},

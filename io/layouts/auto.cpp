@@ -185,6 +185,34 @@ Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, s
   return run_boxes(schema, v, {aggregators, stripe}, begins_of(packed_layout(schema))[v]);
 }
 
+namespace {
+
+/// Where a variable begins in the part of a file with, or without, records.
+std::uint64_t begin_in_section(const Schema& schema, std::size_t v) {
+  const std::vector<std::uint64_t> begins = begins_of(packed_layout(schema));
+  std::uint64_t first = begins[v];
+  for (std::size_t u = 0; u < begins.size(); ++u) {
+    if (schema.has_records(schema.variables[u]) == schema.has_records(schema.variables[v]))
+      first = std::min(first, begins[u]);
+  }
+  return begins[v] - first;
+}
+
+} // namespace
+
+Boxes segment_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
+                    std::size_t stripe) {
+  const Variable& variable = schema.variables[v];
+  const auto is_distributed = [&](const std::string& name) {
+    return schema.dimensions[schema.dimension(name)].distributed;
+  };
+  const auto slowest = variable.dimensions.begin() + (schema.has_records(variable) ? 1 : 0);
+  if (slowest >= variable.dimensions.end() || !is_distributed(*slowest) ||
+      std::any_of(slowest + 1, variable.dimensions.end(), is_distributed))
+    return morton_boxes(schema, v, aggregators, stripe);
+  return run_boxes(schema, v, {aggregators, stripe}, begin_in_section(schema, v));
+}
+
 std::size_t runs_in(const Box& box, const Box& whole) {
   std::size_t runs = box.elements(), d = box.count.size();
   while (d > 0) {

@@ -69,6 +69,12 @@ struct Stripes {
 /// The boxes if the variables lie as in packed_layout(), without asking the format.
 Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
 
+/// Layout `morton`: morton_boxes(), but a variable whose slowest dimension alone is distributed,
+/// cells that are in Morton order already, is cut into stripes in turn, from the first value of its
+/// section of the file (-io_align puts that on a stripe).
+Boxes segment_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
+                    std::size_t stripe);
+
 /// The number of contiguous runs of the file in a box of a variable.
 std::size_t runs_in(const Box& box, const Box& whole);
 

@@ -1,8 +1,5 @@
 #include "io/layouts/partition.hpp"
 
-#include "io/formats/runs.hpp"
-#include "io/layouts/auto.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -120,21 +117,6 @@ Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators) {
   // lab 8 end
 }
 
-namespace {
-
-/// Where a variable begins in the part of a file with, or without, records.
-std::uint64_t begin_in_section(const Schema& schema, std::size_t v) {
-  const std::vector<std::uint64_t> begins = begins_of(packed_layout(schema));
-  std::uint64_t first = begins[v];
-  for (std::size_t u = 0; u < begins.size(); ++u) {
-    if (schema.has_records(schema.variables[u]) == schema.has_records(schema.variables[v]))
-      first = std::min(first, begins[u]);
-  }
-  return begins[v] - first;
-}
-
-} // namespace
-
 bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
   // the index with the highest differing bit decides; of equals the first
   std::size_t decides = 0, highest = 0;
@@ -157,8 +139,6 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
     boxes[0] = {whole};
     return boxes;
   }
-  if (places == std::vector<std::size_t>{0})
-    return run_boxes(schema, v, {aggregators, stripe}, begin_in_section(schema, v));
   std::vector<std::size_t> lengths, n_tiles;
   std::size_t column = whole.elements() * bytes_of(schema.variables[v].type); // bytes of one cell
   for (const std::size_t d : places) {

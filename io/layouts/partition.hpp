@@ -31,9 +31,7 @@ Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators);
 
 /// Tiles of about `stripe` bytes (at least one cell) in the distributed dimensions, whole in all
 /// others, in Morton order, cut into runs of nearly equal bytes, one run per aggregator; one box
-/// per tile. A variable whose slowest dimension alone is distributed, cells that are in Morton
-/// order already, is cut into stripes in turn, from the first value of its section of the file
-/// (-io_align puts that on a stripe). Without distributed dimensions all is on aggregator 0.
+/// per tile. Without distributed dimensions all is on aggregator 0.
 Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
                    std::size_t stripe);
 

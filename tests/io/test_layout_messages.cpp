@@ -1,5 +1,6 @@
 // io/layouts/remap.hpp, io/layouts/exchange.hpp: a layout sends as many messages as it must, hands
 // the inner format what it promises, and goes on when that fails on one rank.
+#include "io/layouts/auto.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/remap.hpp"
 #include "tests/io/pattern.hpp"
@@ -200,7 +201,7 @@ TEST_CASE("the inner format gets equally many lasting pieces on all ranks, faile
   const io::Topology topology = io::make_topology(MPI_COMM_WORLD, 2);
   const std::vector<int> aggregators = io::aggregators(topology, 1);
   const auto boxes_of = [&](const Schema& s, std::size_t v) {
-    return io::morton_boxes(s, v, aggregators.size(), 400);
+    return io::segment_boxes(s, v, aggregators.size(), 400);
   };
   Notes::Seen seen;
   const auto format = io::make_remap(MPI_COMM_WORLD, schema, options, topology, aggregators,

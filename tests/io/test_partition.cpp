@@ -27,7 +27,7 @@ const std::map<std::string, BoxesBy> layouts = {
     {"box", [](const Schema& s, std::size_t v,
                std::size_t n) { return Rectangles(s, n).boxes(v, false); }},
     {"morton",
-     [](const Schema& s, std::size_t v, std::size_t n) { return morton_boxes(s, v, n, 100); }},
+     [](const Schema& s, std::size_t v, std::size_t n) { return segment_boxes(s, v, n, 100); }},
     {"auto", [](const Schema& s, std::size_t v, std::size_t n) {
        return run_boxes(s, v, {n, 64}, 60, Move::in_order);
      }}};
@@ -169,12 +169,12 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
   CHECK(Rectangles(schema, 8).boxes(v("mapping"), false)[1].empty());
   CHECK(Rectangles(schema, 8).boxes(v("mapping"), true)[1].size() == 1);
   // 128 bytes hold 16 doubles, 4 x 4; 8 tiles along the Z curve, 4 to each; 5 columns: 2 x 2
-  const Boxes tiles = morton_boxes(schema, v("cell"), 2, 128);
+  const Boxes tiles = segment_boxes(schema, v("cell"), 2, 128);
   CHECK(tiles[0] ==
         std::vector<Box>{box2(0, 0, 4, 4), box2(0, 4, 4, 4), box2(4, 0, 4, 4), box2(4, 4, 4, 4)});
   CHECK(tiles[1].front() == box2(0, 8, 4, 4));
-  CHECK(morton_boxes(schema, v("temp"), 1, 128)[0][1] == Box{{0, 0, 2}, {3, 2, 2}});
-  CHECK(morton_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
+  CHECK(segment_boxes(schema, v("temp"), 1, 128)[0][1] == Box{{0, 0, 2}, {3, 2, 2}});
+  CHECK(segment_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
 }
 
 TEST_CASE("stripes of the file are owned in turn or in order, and runs are counted") {
@@ -211,7 +211,7 @@ TEST_CASE("runs along the Morton curve are nearly equal") {
   const Schema schema = ice(61, 83);
   for (const std::size_t n : {2, 3, 8, 20}) {
     const std::size_t v = schema.variable("temp"), tile = 4 * 4 * 3; // 384 bytes
-    for (const auto& of_a : morton_boxes(schema, v, n, 384)) {
+    for (const auto& of_a : segment_boxes(schema, v, n, 384)) {
       std::size_t elements = 0;
       for (const Box& box : of_a) elements += box.elements();
       const std::size_t equal = whole_box(schema, v).elements() / n;
