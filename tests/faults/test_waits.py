@@ -150,6 +150,6 @@ def test_a_signal_to_any_process_saves_the_state(tmp_path, which, transport):
         process.kill()
         process.communicate()
         return
-    out, err = process.communicate(timeout=LONGEST)
+    out, err = process.communicate(timeout=2 * 30 + LONGEST)  # ranks may stay until mpiexec kills them
     assert process.returncode == 85 and "(SIGTERM): -i end.nc continues" in err, err
     run_program("nunatak-verify", cwd=tmp_path, status=0)
