@@ -6,8 +6,8 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy
 export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1}
 # messages inside one machine: Open MPI selects `ob1` anyway, after 0.2 s at each start in which it tries drivers of networks
 export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
-# and not by TCP, about whose interfaces Open MPI 5 warns in containers
-export OMPI_MCA_btl=${OMPI_MCA_btl:-^tcp}
+# and through memory: about TCP Open MPI 5 warns in containers ("vader" is its "sm", too)
+export OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader}
 # seconds from SIGTERM to mpiexec until its ranks get it, and again until they are killed (also after an abort)
 export OMPI_MCA_odls_base_sigkill_timeout=${OMPI_MCA_odls_base_sigkill_timeout:-5}
 export PRTE_MCA_odls_base_sigkill_timeout=$OMPI_MCA_odls_base_sigkill_timeout
