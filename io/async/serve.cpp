@@ -311,7 +311,7 @@ private:
   }
 
   /// What is needed to take the values of a file, if it is not known already. Local.
-  Server::OpenFile& announce(Unpacker& from) {
+  OpenFile& announce(Unpacker& from) {
     const auto [file, is_new] = m_files.try_emplace(from.take<int>());
     OpenFile& opened = file->second;
     if (!is_new) return opened;

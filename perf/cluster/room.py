@@ -8,7 +8,6 @@ Killing this process ends everything.
 import json
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
@@ -42,18 +41,6 @@ def start_host(name):
     return pid_file
 
 
-def slowness(host):
-    """The factor by which this host's card is slower than the others'."""
-    number, factor = cluster["slow"]
-    return factor if host == f"oss{number}" else 1.0
-
-
-def rate_of(host):
-    rate = cluster["server_rate"] if host.startswith("oss") else cluster["rate"]
-    number, unit = re.fullmatch(r"([0-9.]+)([a-z]+)", rate).groups()
-    return f"{float(number) / slowness(host):g}{unit}"
-
-
 def limit_rate(words_before, device, rate):
     # deep enough that windows of 512 KiB from many hosts never overflow it
     sh(*words_before, "tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "20k", "limit", "16m")
@@ -66,13 +53,13 @@ def connect_by_bridge(hosts):
         sh("ip", "link", "add", f"port{k}", "mtu", 9000, "type", "veth", "peer", "name", "eth0", "mtu", 9000, "netns", netns_of(host))
         sh("ip", "link", "set", f"port{k}", "gso_max_segs", 1, "master", "bridge0", "up")
         sh(*on(host, "ip", "link", "set", "eth0", "gso_max_segs", 1))
-        limit_rate([], f"port{k}", rate_of(host))  # what the host receives
-        limit_rate(on(host), "eth0", rate_of(host))  # what it sends
+        limit_rate([], f"port{k}", cluster["rates"][host])  # what the host receives
+        limit_rate(on(host), "eth0", cluster["rates"][host])  # what it sends
 
 
 def connect_by_switch(hosts):
     """TAP devices: the switch adds the latency and the receiver's rate. The sender's rate is tbf's, where TCP can see the queue."""
-    ports = [f"{k + 1} 02:77:00:00:00:{k + 1:02x} {rate_of(host)}\n" for k, host in enumerate(hosts)]
+    ports = [f"{k + 1} 02:77:00:00:00:{k + 1:02x} {cluster['rates'][host]}\n" for k, host in enumerate(hosts)]
     (state / "ports").write_text("".join(ports))
     switch = subprocess.Popen([programs / "switch", str(cluster["latency_us"]), state / "ports", state / "switch.ready"])
     while not (state / "switch.ready").exists():
@@ -82,7 +69,7 @@ def connect_by_switch(hosts):
     for k, host in enumerate(hosts):
         sh("ip", "link", "set", f"tap{k + 1}", "netns", netns_of(host))
         sh(*on(host, "ip", "link", "set", f"tap{k + 1}", "name", "eth0", "address", f"02:77:00:00:00:{k + 1:02x}", "mtu", 9000))
-        limit_rate(on(host), "eth0", rate_of(host))
+        limit_rate(on(host), "eth0", cluster["rates"][host])
 
 
 def start_network():

@@ -111,8 +111,10 @@ def bit(lab, mutant):
 def chosen(lab, mutants):
     """Programs that start meanwhile run these mutants."""
     os.environ["LAB_MUTANTS"] = str(sum(bit(lab, mutant) for mutant in mutants))
-    yield
-    del os.environ["LAB_MUTANTS"]
+    try:
+        yield
+    finally:
+        del os.environ["LAB_MUTANTS"]
 
 
 def with_mutants(lab):

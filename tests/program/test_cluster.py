@@ -140,6 +140,7 @@ def test_a_storage_server_may_be_slow(cluster):
     assert float(cluster("run", "node1", "python3", "-c", script).stdout) > 0.9 * 2 * 2**20 / (10e6 / 8)
     cluster("down")
     assert "--slow: expected the number of a storage server and a factor" in cluster("up", "-s", 2, "--slow", "3:10", check=False).stderr
+    assert "-r: expected a rate like 50mbit, found '50'" in cluster("up", "-r", "50", check=False).stderr
 
 
 @needs_root

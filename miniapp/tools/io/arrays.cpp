@@ -160,19 +160,23 @@ std::size_t Arrays::n_blocks() const {
 }
 
 std::size_t Arrays::runs(const std::string& order) const {
+  std::map<const Parts*, std::size_t> runs_of; // the same for all variables with these parts
   std::size_t sum = 0;
   for (std::size_t v = 0; v < m_of.size(); ++v) {
     const WorkloadVariable& variable = m_workload.variables[v];
     if (m_of[v] == nullptr || !variable.records) continue;
-    const auto in_file = [&](const std::vector<std::size_t>& memory) {
-      std::vector<std::size_t> file;
-      for (const std::size_t d : file_order(m_workload, variable, order)) file.push_back(memory[d]);
-      return file;
-    };
-    const Box whole{{}, in_file(m_workload.shape(variable))};
-    for (const Part& part : m_of[v]->parts) {
-      if (part.box.elements() > 0) sum += io::runs_in({{}, in_file(part.box.count)}, whole);
+    const auto [runs, is_new] = runs_of.try_emplace(m_of[v], 0);
+    if (is_new) {
+      const auto in_file = [&](const Box& box) {
+        return in_file_order(m_workload, variable, order, box);
+      };
+      const std::vector<std::size_t> shape = m_workload.shape(variable);
+      const Box whole = in_file({std::vector<std::size_t>(shape.size(), 0), shape});
+      for (const Part& part : m_of[v]->parts) {
+        if (part.box.elements() > 0) runs->second += io::runs_in(in_file(part.box), whole);
+      }
     }
+    sum += runs->second;
   }
   return sum;
 }

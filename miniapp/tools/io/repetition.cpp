@@ -103,11 +103,7 @@ Reading read_file(MPI_Comm comm, const std::string& path, const std::string& ord
   const double start = MPI_Wtime();
   const io::Reader in(path, comm, how);
   const auto read = [&](std::size_t v, const Box& mine, std::size_t record) {
-    Box box;
-    for (const std::size_t d : file_order(arrays.workload(), variables[v], order)) {
-      box.start.push_back(mine.start[d]);
-      box.count.push_back(mine.count[d]);
-    }
+    Box box = in_file_order(arrays.workload(), variables[v], order, mine);
     if (variables[v].records) box = box.in_record(record);
     const std::vector<double> values = in.read_block(variables[v].name, box.start, box.count);
     done.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variables[v].type));

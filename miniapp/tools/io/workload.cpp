@@ -135,6 +135,16 @@ std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVari
   return places;
 }
 
+Box in_file_order(const Workload& workload, const WorkloadVariable& variable,
+                  const std::string& order, const Box& box) {
+  Box in_file;
+  for (const std::size_t d : file_order(workload, variable, order)) {
+    in_file.start.push_back(box.start[d]);
+    in_file.count.push_back(box.count[d]);
+  }
+  return in_file;
+}
+
 io::Schema schema_of(const Workload& workload, const std::string& order) {
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited}};

@@ -88,6 +88,10 @@ io::Schema schema_of(const Workload& workload, const std::string& order);
 std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable,
                                     const std::string& order);
 
+/// A box of memory order in the order of the file.
+Box in_file_order(const Workload& workload, const WorkloadVariable& variable,
+                  const std::string& order, const Box& box);
+
 /// The boxes of variable v that a rank writes: as many on every rank, some empty. Without a
 /// decomposed dimension it belongs to the ranks at index 0 of that axis. Where all values of a rank
 /// are missing, it writes nothing; the nearest rank before it (cyclically) with values writes its
