@@ -6,12 +6,12 @@
 #   scripts/gpu.sh tests [BUNDLE]     the same for the tests of the kernels, some of them under compute-sanitizer
 #   scripts/gpu.sh [BUNDLE]           run and tests
 # BUNDLE: build/gpu-bundle.tar. Writes build/gpu/run.json, tests.json and logs. The exit status is 0 if all of it went well.
-# Where a command has a limit of time: repeat it, what was built stays. Arrays are in memory of the device (NUNATAK_DEVICE_MEMORY), but
-# for the tests, which read them on the host (a few MB of managed memory).
+# Where a command has a limit of time: repeat it, what was built stays. Arrays are in memory of the device (NUNATAK_DEVICE_MEMORY),
+# except for the tests, which read them on the host (a few MB of managed memory).
 set -euo pipefail
 export LC_ALL=C
 what=all
-case "${1:-}" in bundle | compile | run | tests) what=$1; shift ;; -*) sed -n '2,11s/^# //p' "$0"; exit 1 ;; esac
+case "${1:-}" in bundle | compile | run | tests) what=$1; shift ;; -h | --help) sed -n '2,11s/^# //p' "$0"; exit 0 ;; -*) echo "gpu: expected bundle, compile, run, tests or --help, found $1" >&2; exit 2 ;; esac
 if [ "$what" = all ]; then
   "$0" run "$@" && status=0 || status=$?
   "$0" tests "$@" || status=$?
