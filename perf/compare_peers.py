@@ -13,7 +13,7 @@ a random mask of which one cell in five is outside; the ice shelves of --input, 
 line. Both solve the same discrete equations: they must reach the same cells, and differ by rounding (--tolerance of the largest
 distance) and the unit of nunatak's whole numbers, the longest side / 2^28. 4 x 4 virtual ranks must give the same bits.
 
-Times are wall time, in turns, the fastest of --repeat after a first one that does not count; one core each: measure on a quiet
+Times are wall time, in alternation, the fastest of --repeat after a first one that does not count; one core each: measure on a quiet
 machine. The others are not needed to build or test nunatak: pip install connected-components-3d scipy scikit-fmm.
 """
 import argparse
@@ -58,7 +58,7 @@ def timed(function, *arguments):
 
 
 def fastest(a, ours, others):
-    """{who: seconds}, in turns; ours() gives its own."""
+    """{who: seconds}, in alternation; ours() gives its own."""
     times = {"nunatak": [], **{who: [] for who in others}}
     for _ in range(a.repeat):
         times["nunatak"].append(ours())

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run PISM and nunatak on the same problems in turns, and print ratios of their times. What is compared, and how: peer.md.
+"""Run PISM and nunatak on the same problems in alternation, and print ratios of their times. What is compared, and how: peer.md.
 
     perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json compare.json
     perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 4 --output

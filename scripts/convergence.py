@@ -63,7 +63,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("report", help="JSON file written by nunatak -report")
     parser.add_argument("-o", "--output", default=None, help="picture to write (default: none)")
-    parser.add_argument("-n", "--rows", type=int, default=0, help="print at most so many solves (default: all)")
+    parser.add_argument("-n", "--rows", type=int, default=0, help="print at most N solves (default: all)")
     args = parser.parse_args()
     try:
         with open(args.report, encoding="utf-8") as file:

@@ -69,7 +69,7 @@ def main():
     describe(difference, compared, "all")
     describe(difference, compared & (mask == GROUNDED), "grounded")
     describe(difference, compared & (mask == FLOATING), "floating")
-    describe(difference, compared & margin, "beside another kind")
+    describe(difference, compared & margin, "next to another kind")
     describe(difference, compared & ~margin, "elsewhere")
     for low, high in ((10, 50), (50, 200), (200, 1000), (1000, np.inf)):
         describe(difference, compared & (reference > low) & (reference <= high), f"{low} to {high:g} m/a")

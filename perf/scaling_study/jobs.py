@@ -91,7 +91,7 @@ def scratch_folder(given, system, results, cluster_folder, study):
 
 
 def plan_of(arguments, study, system, results, runs, nodes):
-    """All that the session needs to know: `runs`, with their words, on a machine (or a part of one) of so many nodes."""
+    """All that the session needs to know: `runs`, with their words, on a machine (or a part of one) of N nodes."""
     cluster_folder = machine.own_cluster(system, results.folder)
     planned = [{**run, "name": f"{run['point']}.{run['repetition']}", "report": f"reports/{run['point']}.{run['repetition']}.json"}
                for run in runs]
