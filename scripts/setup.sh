@@ -86,7 +86,7 @@ if [ "${1:-}" = cluster ]; then packages+=(iproute2 libfuse3-dev fuse3 slurm-wlm
 missing() { for p in "$@"; do [[ $(dpkg-query -W -f='${Status}' "$p" 2>/dev/null || true) == *'ok installed'* ]] || echo "$p"; done; }
 install() { root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$deps/apt.log" 2>&1 ||
   { tail -n 20 "$deps/apt.log" >&2; echo "setup: apt-get install failed for: $*" >&2; exit 1; }; }
-command -v apt-get >/dev/null || { echo "setup: expected Debian or Ubuntu (apt-get); elsewhere see README.md, 'On a cluster'" >&2; exit 1; }
+command -v apt-get >/dev/null || { echo "setup: expected Debian or Ubuntu (apt-get); elsewhere see README.md, 'Install'" >&2; exit 1; }
 need=$(missing "${packages[@]}")
 if [ -n "$need" ]; then
   say "installing" $need

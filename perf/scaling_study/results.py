@@ -53,7 +53,7 @@ class Results:
         return records
 
     def keep_finished(self):
-        """One line per run: those that did not end well are to be run again."""
+        """One line per run: those that failed run again."""
         self.records = [record for record in self.records if record["status"] == "ok"]
         replace(self.runs, "".join(json.dumps(record) + "\n" for record in self.records))
 

@@ -48,7 +48,7 @@ def run(arguments):
     results = Results(output, text, system.name)
     missing = [one for one in all_runs if not results.has(one)]
     if len(missing) < len(all_runs):
-        print(f"{len(all_runs) - len(missing)} of {len(all_runs)} runs are there from before")
+        print(f"{len(all_runs) - len(missing)} of {len(all_runs)} runs were done before")
     bad = 0
     if missing:
         nodes = max(one["nodes"] for one in all_runs)
@@ -56,13 +56,13 @@ def run(arguments):
         results.know_load()
     shutil.rmtree(results.work, ignore_errors=True)
     if bad:
-        print(f"study: {bad} of {len(all_runs)} runs did not end well; the same command tries them again", file=sys.stderr)
+        print(f"study: {bad} of {len(all_runs)} runs failed; the same command tries them again", file=sys.stderr)
     print(f"results: {output}; their page: perf/study report {output}")
     return 1 if bad else 0
 
 
 def run_missing(plan, system, results, at_once):
-    """How many runs did not end well."""
+    """How many runs failed."""
     meter = Meter(len(plan["runs"]))
     bad, seen = 0, set()
     try:
@@ -83,7 +83,7 @@ def run_missing(plan, system, results, at_once):
 
 
 def keep(results, system, plan, meter, found):
-    """Writes the record of a run and its line; 1 if it did not end well."""
+    """Writes the record of a run and its line; 1 if it failed."""
     ok = found["status"] == "ok"
     report = results.report_of(found) if ok else {}
     place = machine.facts_of(system, plan["nodes"], found.get("cluster"), found.get("facts", []))

@@ -188,7 +188,7 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
         "crash": "failed", "good": "ok", "silent": "no report", "slow": "timeout"}
     assert found["crash"]["reason"] == "exit status 1\nno memory left" and found["crash"]["report"] is None
     assert "strong-2-case=crash, repetition 0: failed: exit status 1" in done.err
-    assert "3 of 4 runs did not end well" in done.err
+    assert "3 of 4 runs failed" in done.err
     assert "time limit of 2 s" in found["slow"]["reason"] and "Traceback" not in done.err
     assert found["good"]["cells"] == 12 and found["good"]["seconds"] == 0.5
     assert json.loads((tmp_path / "out" / found["good"]["report"]).read_text())["wall_seconds"] == 0.5
@@ -201,7 +201,7 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     write(tmp_path / "program", PROGRAM.replace("case", "# case", 1).replace("case \"", "# "))  # mended
     done = study(text)
     assert done.returncode == 0, done.err
-    assert "1 of 4 runs are there from before" in done.out and "/3  " in done.out
+    assert "1 of 4 runs were done before" in done.out and "/3  " in done.out
     assert [record["status"] for record in records(tmp_path / "out")] == ["ok"] * 4
     assert "found those of another" in study(text.replace("[2]", "[4]")).err
 
