@@ -133,7 +133,7 @@ def print_table(points, field, unit):
     """A line for each point."""
     print(f"{'':36s} {unit:>8s} {'seconds':>9s} {'min':>9s} {'max':>9s} {'efficiency':>21s} {'output':>7s} {'SYPD':>9s}")
     if not points.comparable.all():
-        print("* cores are shared, or fewer than ranks: computing takes too long there")
+        print("* ranks share cores: compare only output there")
     for curve in page.curves(points):
         rows = page.select(points, curve)
         title = ", ".join(t for t in (curve[0], page.name(points, *curve[1:])) if t)
