@@ -132,7 +132,6 @@ void weaken_till(Options& options) {
   if (!options.input.empty()) throw Error("option -i: expected with -problem sheet");
   options.init = "marine";
   options.hybrid.stress.till.phi_min = 1.0;
-  options.hybrid.stress.till.overburden_fraction = 0.01;
 }
 
 /// The first stress balance of a run. The expected velocity is that of the model.
