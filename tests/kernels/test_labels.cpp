@@ -166,7 +166,7 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
   }
 }
 
-TEST_CASE("consecutive numbers of the components that are asked for, without gathering them") {
+TEST_CASE("consecutive numbers of the components that are asked for") {
   const std::int64_t flags[2] = {touches_edge, attached};
   std::vector<std::pair<std::string, Grid<int>>> masks = test_masks();
   masks.emplace_back("large", random_mask(97, 71, 0.5, 5));
@@ -259,7 +259,9 @@ void check_against_labels(const std::string& name, const Grid<int>& mask) {
     for (const bool numbers : {true, false}) {
       const auto& expected = l.update(two_masks(numbers));
       DeviceLabels device(l.ranks, two_masks(numbers));
-      const auto& found = device.update(l.codes, l.maxima);
+      device.find(l.codes);
+      Kokkos::fence();
+      const auto& found = device.join(l.maxima);
       for (int m = 0; m < 2; ++m) {
         CHECK(wrong_cells(l.ranks, l.segments, expected[m], found[m]) == 0);
         CHECK(expected[m].numbered == found[m].numbered);
@@ -300,7 +302,9 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
     DeviceLabels labels(other.ranks, two_masks(true));
     std::vector<std::vector<std::int64_t>> maxima;
     for (int r = 0; r < px * py; ++r) maxima.push_back({3 - r, r - 1});
-    const auto& on_device = labels.update(other.codes, maxima);
+    labels.find(other.codes);
+    Kokkos::fence();
+    const auto& on_device = labels.join(maxima);
     REQUIRE(on_device[0].whole.size() == 1);
     CHECK(on_device[0].whole[0] == whole);
     CHECK(on_device[1].whole.empty());
