@@ -42,9 +42,12 @@ def read(path, *names):
 
 
 def run(command, folder, values, *options):
-    """The runs that a tool of nunatak reports for a mask of bytes."""
-    (folder / "mask.pgm").write_bytes(b"P5 %d %d 255\n" % values.shape[::-1] + values.astype(np.uint8).tobytes())
-    words = [*command, "-i", folder / "mask.pgm", "-report", folder / "report.json", *options]
+    """The runs that a tool of nunatak reports for a mask."""
+    with netCDF4.Dataset(folder / "mask.nc", "w") as data:
+        for name, n in zip("yx", values.shape):
+            data.createDimension(name, n)
+        data.createVariable("values", "i4", ("y", "x"))[:] = values
+    words = [*command, "-i", folder / "mask.nc", "-variable", "values", "-report", folder / "report.json", *options]
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         fail(f"{command[0]} failed with status {done.returncode}: {done.stderr.strip()}")

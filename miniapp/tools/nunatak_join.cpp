@@ -33,7 +33,6 @@ void run(const JoinOptions& options) {
   World().on_rank_0([&] {
     check_files(
         {{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});
-    require_writable("-o", options.output);
   });
   const io::Joined joined = io::join(world_comm(), options.input, options.output, options.how);
   if (World().rank() == 0) {
