@@ -1,6 +1,7 @@
 #include "io/pack.hpp"
 
-#include <cmath>
+#include "io/durable/value_sums.hpp"
+
 #include <cstdlib>
 #include <iterator>
 #include <type_traits>

@@ -1,7 +1,7 @@
 #include "miniapp/tools/io/repetition.hpp"
 
 #include "io/agree.hpp"
-#include "io/layouts/join.hpp"
+#include "io/layouts/split_files.hpp"
 #include "io/registry.hpp"
 #include "miniapp/base/error.hpp"
 
