@@ -2,6 +2,7 @@
 
 #include "io/durable/value_sums.hpp"
 
+#include <cmath>
 #include <cstdlib>
 #include <iterator>
 #include <type_traits>
