@@ -1,7 +1,6 @@
 #include "io/plan.hpp"
 
-#include "io/async/client.hpp"
-#include "io/async/serve.hpp"
+#include "io/async/servers.hpp"
 #include "io/error.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/auto.hpp"
@@ -35,8 +34,7 @@ public:
     } else if (m_collects) {
       m_movers = aggregators(topology, std::max(1, options.aggregators));
     } else if (m_row.boxes != nullptr) {
-      const Layout chosen = parse_layout(options);
-      m_movers = aggregators(topology, per_node(chosen, topology));
+      m_movers = aggregators_of(options, topology);
     }
     m_deal = {m_movers.size(), stripe_of(options.stripe)};
     m_copies = Waiting(options.copy_bytes(), m_collects ? ranks : m_movers.size());
@@ -90,13 +88,7 @@ private:
 
   /// f(rank, part) for what each rank has of a box.
   template <class F> void for_each_part(std::size_t v, const Box& box, const F& f) const {
-    std::vector<std::size_t> at; // the distributed dimensions
-    const Variable& variable = m_schema.variables[v];
-    const std::size_t lead = m_schema.has_records(variable) ? 1 : 0;
-    for (std::size_t d = lead; d < variable.dimensions.size(); ++d) {
-      if (m_schema.dimensions[m_schema.dimension(variable.dimensions[d])].distributed)
-        at.push_back(d - lead);
-    }
+    const std::vector<std::size_t> at = distributed_places(m_schema, v);
     if (at.size() < 2) return f(0, box);
     Box part = box;
     /// Along dimension d, with the part of the box that begins at or after edges[k].
@@ -174,7 +166,7 @@ private:
         return;
       }
       for (const Box& one : message_boxes(part, type_of(v), m_options.pool)) {
-        const std::size_t head = message_head(0, v, 0, 0, one).size();
+        const std::size_t head = message_head(0, {v, 0, 0}, one).size();
         m_watch.message(rank, to,
                         static_cast<std::int64_t>(head + one.elements() * bytes_of(type_of(v))));
       }

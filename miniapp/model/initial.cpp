@@ -1,6 +1,6 @@
 #include "miniapp/model/initial.hpp"
 
-#include "io/durable/verify.hpp"
+#include "io/durable/manifest.hpp"
 #include "kernels/cases/continent.hpp"
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/cases/sites.hpp"

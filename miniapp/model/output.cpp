@@ -1,9 +1,9 @@
 #include "miniapp/model/output.hpp"
 
 #include "io/agree.hpp"
-#include "io/durable/verify.hpp"
-#include "io/formats/classic.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/formats/storage.hpp"
 #include "io/registry.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"

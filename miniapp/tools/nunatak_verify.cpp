@@ -3,9 +3,8 @@
 //   nunatak-verify                                       all files of this folder
 //   mpiexec -n 4 nunatak-verify /scratch/run result.nc   that folder, and one file or its subfiles
 //
-// Neighbours: io/durable/verify.hpp, io/durable/manifest.hpp (what the lines mean).
+// Neighbour: io/durable/manifest.hpp (what the lines mean).
 #include "io/durable/manifest.hpp"
-#include "io/durable/verify.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/paths.hpp"

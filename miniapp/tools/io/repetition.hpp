@@ -6,7 +6,7 @@
 
 #include "io/agree.hpp"
 #include "io/async/servers.hpp"
-#include "io/layouts/join.hpp"
+#include "io/layouts/split_files.hpp"
 #include "io/reader.hpp"
 #include "io/registry.hpp"
 #include "io/statistics.hpp"
