@@ -279,7 +279,6 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
                        {"least_s", queues.least()},
                        {"run_s", durable},
                        {"years", years},
-                       {"steps", years / run.last_years},
                        {"sypd_without_output", 86400.0 * years / compute},
                        {"sypd", 86400.0 * years / whole},
                        {"output_percent", 100.0 * (whole - compute) / whole},

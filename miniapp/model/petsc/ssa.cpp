@@ -105,9 +105,6 @@ public:
       grid = m_own_grid.get();
     }
     NUNATAK_PETSC(DMClone(grid->dm(2), &m_dm)); // SNES attaches its callbacks to it
-    PetscInt blocks = 1; // -da_local_subdomains, for -ssa_pc_asm_dm_subdomains
-    NUNATAK_PETSC(DMDAGetNumLocalSubDomains(grid->dm(1), &blocks));
-    NUNATAK_PETSC(DMDASetNumLocalSubDomains(m_dm, blocks));
   }
 
   ~SsaSnes() override {
