@@ -22,6 +22,10 @@ namespace cluster {
 
 constexpr std::uint64_t page = 4096, most_sent = std::uint64_t{1} << 20;
 
+inline Extent whole(Extent bytes, std::uint64_t unit) {
+  return {bytes.begin / unit * unit, (bytes.end + unit - 1) / unit * unit};
+}
+
 /// Where the file ends as a place in the object, had the stripe of this piece no end.
 inline std::uint64_t end_of_file(const Piece& piece, std::uint64_t size) {
   const std::uint64_t before = piece.in_file - piece.extent.begin;
@@ -73,9 +77,8 @@ private:
 class ClientCache {
 public:
   struct Counts {
-    long asked = 0, called_back = 0; ///< locks
-    long partial_pages_read = 0, reads = 0;
-    long sent = 0, sent_at_call_back = 0, read_for_parity = 0; ///< bytes; the last by servers
+    long asked = 0, called_back = 0;                                         ///< locks
+    long partial_pages_read = 0, reads = 0, sent = 0, sent_at_call_back = 0; ///< the last: bytes
   };
 
   ClientCache(std::uint64_t most_dirty, const std::vector<std::string>& addresses,
@@ -134,9 +137,7 @@ public:
 
   Counts counts() {
     const std::lock_guard lock(m_mutex);
-    Counts counts = m_counts;
-    for (const auto& server : m_servers) counts.read_for_parity += server->read_for_parity();
-    return counts;
+    return m_counts;
   }
 
 private:
@@ -240,13 +241,12 @@ private:
     for (auto& [key, object] : m_objects) send(object, Extent{0, Extent::no_end});
   }
 
-  /// Requests that end at a multiple of a MiB.
+  /// Requests of at most a MiB.
   void ask(Operation operation, const Object& object, Extent run, Answers& answers) {
-    while (run.begin < run.end) {
-      const std::uint64_t stop = std::min(run.end, whole({0, run.begin + 1}, most_sent).end);
-      const auto bytes = static_cast<std::uint32_t>(stop - run.begin);
-      m_servers[object.server]->ask({operation, bytes, object.file, run.begin}, answers);
-      run.begin = stop;
+    for (; run.begin < run.end; run.begin += most_sent) {
+      const std::uint64_t bytes = std::min(most_sent, run.end - run.begin);
+      m_servers[object.server]->ask(
+          {operation, static_cast<std::uint32_t>(bytes), object.file, run.begin}, answers);
     }
   }
 

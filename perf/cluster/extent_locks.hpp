@@ -35,19 +35,6 @@ struct Extent {
   bool contains(const Extent& other) const { return begin <= other.begin && other.end <= end; }
 };
 
-/// What `bytes` meets in pieces of `unit`.
-inline Extent whole(Extent bytes, std::uint64_t unit) {
-  return {bytes.begin / unit * unit, (bytes.end + unit - 1) / unit * unit};
-}
-
-/// Bytes of RAID stripes that a write meets and does not cover: the server reads them, because
-/// parity is computed from whole stripes. 0 without RAID.
-inline std::uint64_t read_for_parity(Extent written, std::uint64_t raid) {
-  if (raid == 0) return 0;
-  const Extent all = whole(written, raid);
-  return all.end - all.begin - (written.end - written.begin);
-}
-
 /// A request or a granted lock. A client numbers its own.
 struct Lock {
   int client = 0;

@@ -8,8 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <string>
 #include <sys/socket.h>
 
 namespace cluster {
@@ -24,7 +22,6 @@ struct Request {
 struct Reply {
   Operation operation;
   std::uint32_t size;
-  std::uint64_t read_for_parity; ///< bytes that the server has read
 };
 
 enum class LockWord : std::uint32_t { ask, cancel, grant, call_back }; // client, client, server...
@@ -35,14 +32,6 @@ struct LockMessage {
   std::uint64_t file, number;
   Extent extent; ///< asked for, or granted
 };
-
-/// Of a rate as for tc: 50mbit.
-inline double bytes_per_second(const char* rate) {
-  char* unit = nullptr;
-  const double number = std::strtod(rate, &unit);
-  const std::string name = unit;
-  return number / 8 * (name == "gbit" ? 1e9 : name == "mbit" ? 1e6 : name == "kbit" ? 1e3 : 1.0);
-}
 
 constexpr int port = 7000, lock_port = 7001;
 constexpr std::size_t buffer_size = 1 << 20;

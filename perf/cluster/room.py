@@ -92,7 +92,7 @@ def start_file_system():
     servers = {host: address for host, address in cluster["hosts"].items() if host.startswith("oss")}
     for host in servers:
         with open(state / f"{host}.log", "w") as log:
-            subprocess.Popen(on(host, programs / "storage_server", cluster["rates"][host], cluster["raid"]), stdout=log, stderr=log)
+            subprocess.Popen(on(host, programs / "storage_server"), stdout=log, stderr=log)
     for host in cluster["hosts"]:
         if host.startswith("node"):
             sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["locks"], *servers.values()))

@@ -1,11 +1,5 @@
 // A storage server of the emulated parallel file system. It stores nothing: it receives or sends
-// the bytes, answers, and keeps the locks.
-//
-//   storage_server RATE RAID     RATE of its card, as for tc; RAID: bytes of a RAID stripe, or 0
-//
-// Its disks are as fast as its card. With RAID they read what a write leaves out of the stripes
-// that it meets (read_for_parity) before they write it, one request after the other; a write is
-// answered when that is done. Nothing waits in a cache to become a whole stripe.
+// the bytes, answers, and keeps the locks. Its disk is as fast as its card.
 #include "protocol.hpp"
 
 #include <algorithm>
@@ -39,13 +33,13 @@ void sleep_until(double when) {
   }
 }
 
-/// Does one thing after the other.
-class Device {
+/// Metadata requests take 0.1 ms each, one after another.
+class Metadata {
 public:
-  /// When something is done that takes so long.
-  double done(double seconds) {
+  double done() {
+    constexpr double each = 1e-4;
     const std::lock_guard lock(m_mutex);
-    return m_free = std::max(m_free, now()) + seconds;
+    return m_free = std::max(m_free, now()) + each;
   }
 
 private:
@@ -62,30 +56,17 @@ bool move_bytes(std::size_t size, std::vector<char>& buffer, const Move& move) {
   return true;
 }
 
-struct Devices {
-  double rate;        ///< bytes per second
-  std::uint64_t raid; ///< bytes of a stripe; 0: the disks keep up with the card
-  Device metadata = {}, disks = {};
-};
-
-void serve(int fd, Devices& devices) {
-  constexpr double metadata_request = 1e-4;
+void serve(int fd, Metadata& metadata) {
   std::vector<char> buffer(buffer_size);
   Request request{};
   while (receive_all(fd, &request, sizeof request)) {
     const bool writes = request.operation == Operation::write,
                reads = request.operation == Operation::read;
-    const std::uint64_t read =
-        writes ? read_for_parity({request.offset, request.offset + request.size}, devices.raid) : 0;
-    double done = 0.0;
-    if (writes && devices.raid > 0)
-      done = devices.disks.done(static_cast<double>(read + request.size) / devices.rate);
     if (writes && !move_bytes(request.size, buffer,
                               [&](char* to, std::size_t n) { return receive_all(fd, to, n); }))
       break;
-    if (request.operation == Operation::metadata) done = devices.metadata.done(metadata_request);
-    sleep_until(done);
-    const Reply reply{request.operation, reads ? request.size : 0, read};
+    if (request.operation == Operation::metadata) sleep_until(metadata.done());
+    const Reply reply{request.operation, reads ? request.size : 0};
     if (!send_all(fd, &reply, sizeof reply)) break;
     if (!move_bytes(reply.size, buffer,
                     [&](const char* from, std::size_t n) { return send_all(fd, from, n); }))
@@ -146,11 +127,10 @@ template <class Serve> void listen_at(int at_port, const Serve& serve_one) {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+int main() {
   prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
-  Devices devices{bytes_per_second(argv[1]), std::strtoull(argv[2], nullptr, 10)};
+  Metadata metadata;
   Locks locks;
   std::thread([&locks] { listen_at(lock_port, [&locks](int fd) { locks.serve(fd); }); }).detach();
-  listen_at(port, [&devices](int fd) { serve(fd, devices); });
+  listen_at(port, [&metadata](int fd) { serve(fd, metadata); });
 }

@@ -148,9 +148,8 @@ int counts_of_locks(const char*, const char* name, char* value, std::size_t size
   const int length = std::snprintf(
       text, sizeof text,
       R"({"asked": %ld, "called_back": %ld, "partial_pages_read": %ld, )"
-      R"("reads": %ld, "sent": %ld, "sent_at_call_back": %ld, "read_for_parity": %ld})",
-      n.asked, n.called_back, n.partial_pages_read, n.reads, n.sent, n.sent_at_call_back,
-      n.read_for_parity);
+      R"("reads": %ld, "sent": %ld, "sent_at_call_back": %ld})",
+      n.asked, n.called_back, n.partial_pages_read, n.reads, n.sent, n.sent_at_call_back);
   if (size > 0 && size < static_cast<std::size_t>(length)) return -ERANGE;
   if (size > 0) std::memcpy(value, text, static_cast<std::size_t>(length));
   return length;

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
-#include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
@@ -89,8 +88,6 @@ public:
     std::thread([this] { take_replies(); }).detach();
   }
 
-  long read_for_parity() const { return m_read_for_parity; } ///< bytes, in all
-
   void ask(const Request& request, Answers& answers) {
     answers.expect(request.size);
     const std::lock_guard lock(m_mutex);
@@ -133,7 +130,6 @@ private:
       const Job job = m_sent.front();
       m_sent.pop_front();
       lock.unlock();
-      m_read_for_parity += static_cast<long>(reply.read_for_parity);
       job.answers->arrived(job.request.size);
     }
   }
@@ -142,7 +138,6 @@ private:
   std::mutex m_mutex;
   std::condition_variable m_changed;
   std::deque<Job> m_to_send, m_sent;
-  std::atomic<long> m_read_for_parity = 0;
 };
 
 /// A part of a call within one stripe.

@@ -9,8 +9,6 @@
 // in virtual time, so that a late wake-up does not delay later frames. The sender's rate is a tbf
 // queue on the host's side, so that packets wait where TCP sees them. One thread; sleeps while
 // idle.
-#include "protocol.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -61,6 +59,13 @@ struct Port {
   std::deque<Frame> queue;
 };
 
+double bits_per_second(const std::string& rate) {
+  char* unit = nullptr;
+  const double number = std::strtod(rate.c_str(), &unit);
+  const std::string name = unit;
+  return number * (name == "gbit" ? 1e9 : name == "mbit" ? 1e6 : name == "kbit" ? 1e3 : 1.0);
+}
+
 int open_tap(const std::string& name) {
   const int fd = ::open("/dev/net/tun", O_RDWR | O_NONBLOCK);
   ifreq request{};
@@ -79,11 +84,7 @@ std::vector<Port> read_ports(const char* path) {
   int number = 0;
   std::string mac, rate;
   while (in >> number >> mac >> rate) {
-    Port port{open_tap("tap" + std::to_string(number)),
-              {},
-              1e9 / cluster::bytes_per_second(rate.c_str()),
-              0,
-              {}};
+    Port port{open_tap("tap" + std::to_string(number)), {}, 8e9 / bits_per_second(rate), 0, {}};
     std::replace(mac.begin(), mac.end(), ':', ' ');
     std::istringstream bytes(mac);
     for (unsigned char& byte : port.mac) {

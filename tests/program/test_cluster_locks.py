@@ -21,9 +21,9 @@ for word in sys.argv[1:]:
 class Nodes:
     """Nodes that write and read parts of one file, and what they have counted."""
 
-    def __init__(self, cluster, nodes=2, servers=1, more=()):
+    def __init__(self, cluster, nodes=2, servers=1):
         self.cluster = cluster
-        cluster("up", "-n", nodes, "-s", servers, "-r", "400mbit", "--locks", *more)
+        cluster("up", "-n", nodes, "-s", servers, "-r", "400mbit", "--locks")
 
     def call(self, node, *words):
         """Each word `w:begin:size`, `r:begin:size` or `s::`."""
@@ -81,15 +81,6 @@ def test_a_reader_takes_from_its_cache_until_another_node_writes(cluster):
     nodes.call(2, f"r:0:{PAGE}")
     assert nodes.counts("reads") == [0, 2] and nodes.counts("called_back") == [2, 1]
     assert cluster("run", "node2", "stat", "-c", "%s", "/mnt/pfs/x").stdout == f"{2 * MB}\n"
-
-
-@needs_file_system
-def test_servers_read_the_rest_of_a_raid_stripe_that_is_written_in_part(cluster):
-    nodes = Nodes(cluster, more=("--raid",))
-    nodes.call(1, f"w:0:{MB}", f"w:{MB}:{MB}", "s::")
-    assert nodes.counts("read_for_parity") == [0, 0]
-    nodes.call(2, f"w:{2 * MB - 16 * PAGE}:{32 * PAGE}", "s::")  # two stripes, 16 pages of each
-    assert nodes.counts("read_for_parity") == [0, 2 * MB - 32 * PAGE]
 
 
 @needs_file_system

@@ -30,13 +30,6 @@ bool is(const Extent& a, const Extent& b) { return a.begin == b.begin && a.end =
 
 } // namespace
 
-TEST_CASE("a write reads what it leaves out of its RAID stripes") {
-  CHECK(read_for_parity({page, 3 * page}, 0) == 0);
-  CHECK(read_for_parity({0, 4 * page}, 2 * page) == 0);
-  CHECK(read_for_parity({page, 2 * page}, 4 * page) == 3 * page);
-  CHECK(read_for_parity({3 * page, 5 * page}, 4 * page) == 6 * page);
-}
-
 TEST_CASE("a lock grows over the whole object, if no other client has one") {
   Server server;
   CHECK(is(server.granted(1, {3, 4}), Extent{0, end}));
