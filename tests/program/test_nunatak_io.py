@@ -38,7 +38,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
     scattered = workload[:4] in ("e3sm", "icon")  # thousands of collective calls take long
     methods = tuple(m for m in METHODS if not (scattered and ("buffer=1KiB" in m or "deflate" in m)))
     run = bench("-workload", workload, *WORKLOADS[workload].split(), "-methods", ",".join(methods), "-repeat", 1, "-records", 2,
-                "-report", "out.json", ranks=ranks, status=0)
+                "-card_rate", 1e30, "-servers", 1, "-server_rate", 1e9, "-report", "out.json", ranks=ranks, status=0)
     written_report = report(tmp_path)
     written = written_report["workload"]["fixed_bytes"] + 2 * written_report["workload"]["bytes_per_record"]
     assert written == written_report["raw"]["bytes"] > 1000
@@ -47,6 +47,11 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
     assert len(written_values) == 1 and written_values.pop() * 8 > written / 2
     for method in written_report["methods"]:
         assert method["payload_bytes"] == written
+        has_plan = method["options"]["layout"] in ("native", "default") or method["method"].startswith("direct")
+        if has_plan and method["options"]["format"] in ("serial", "pnetcdf", "hybrid", "direct"):  # all of it, and the number of records
+            assert -0.5 < method["limit_s"] * 1e9 - written < 20
+        else:
+            assert "limit_s" not in method
         if method["options"]["format"] == "null":
             assert method["verified_values"] == method["file_bytes"] == 0 and method["not_read"] == {"each": "there is no file"}
         elif "aggregator" in method["method"]:
