@@ -4,7 +4,6 @@
 #include "io/durable/durable.hpp"
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
 #include "io/read/source.hpp"
@@ -115,21 +114,6 @@ bool locks_extents(const char* folder) {
   return type == lustre || type == gpfs || ::getxattr(folder, "lustre.lov", nullptr, 0) > 0;
 }
 
-/// The file system of `path`, asked on rank 0. Collective.
-Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options) {
-  std::uint64_t found[] = {0, 0}; // block, locks
-  if (rank_in(comm) == 0) {
-    std::string folder = std::filesystem::path(path).parent_path().string();
-    if (folder.empty()) folder = ".";
-    struct stat status {};
-    if (::stat(folder.c_str(), &status) == 0)
-      found[0] = static_cast<std::uint64_t>(status.st_blksize);
-    found[1] = locks_extents(folder.c_str()) ? 1 : 0;
-  }
-  MPI_Bcast(found, 2, MPI_UINT64_T, 0, comm);
-  return {stripe_of(options.stripe, found[0]), found[1] != 0};
-}
-
 /// The format inside a layout that moves values.
 OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   const LayoutRow& row = layout_row(options);
@@ -148,6 +132,20 @@ OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology&
 }
 
 } // namespace
+
+Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options) {
+  std::uint64_t found[] = {0, 0}; // block, locks
+  if (rank_in(comm) == 0) {
+    std::string folder = std::filesystem::path(path).parent_path().string();
+    if (folder.empty()) folder = ".";
+    struct stat status {};
+    if (::stat(folder.c_str(), &status) == 0)
+      found[0] = static_cast<std::uint64_t>(status.st_blksize);
+    found[1] = locks_extents(folder.c_str()) ? 1 : 0;
+  }
+  MPI_Bcast(found, 2, MPI_UINT64_T, 0, comm);
+  return {stripe_of(options.stripe, found[0]), found[1] != 0};
+}
 
 std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
                                   const Options& options) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "io/formats/format.hpp"
+#include "io/layouts/auto.hpp"
 #include "io/layouts/partition.hpp"
 
 #include <memory>
@@ -78,6 +79,9 @@ std::string layout_of(const Options& options, const Topology& topology);
 std::vector<int> aggregators_of(const Options& options, const Topology& topology);
 /// Opens the format in `options`, without a layout. Rank 0 creates the file. Collective.
 OpenFunction open_anew;
+
+/// The stripes of the folder of `path`. Collective; rank 0 asks.
+Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options);
 
 /// The format and layout in `options`; Error, with the reason. `comm` must outlive the result.
 OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
