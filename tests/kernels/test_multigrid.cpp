@@ -170,6 +170,40 @@ TEST_CASE("one cycle gives the same bits on every decomposition, however ranks a
   }
 }
 
+TEST_CASE("a wavefront over rows gives the bits of one loop after another") {
+  // Rings of ghosts around patches of 2 x 2 up to degree 4, one ring around those of 9 x 7.
+  unsigned seed = 0;
+  for (const Domain& domain : {Domain{"islands", islands()},
+                               {"ragged", random_mask(20, 23, 0.6, 3)},
+                               {"full", Grid<int>(18, 17, 1)}}) {
+    for (const int kind : {0, 1, 2, 3}) {
+      const Operator A = held(domain.mask, (kind & 1) != 0, (kind & 2) != 0, ++seed);
+      for (const int smoothing : {1, 2, 3, 4}) {
+        for (const auto& [px, py] : {std::pair{1, 1}, {2, 1}, {2, 2}, {9, 7}}) {
+          Cycle<float> M(A, A.decomposition(px, py), {smoothing, 0, 10});
+          const auto results = [&] {
+            Vector all = M(A.random_vector(1));
+            M.multigrid.cycle_with_residual();
+            for (int rank = 0; rank < px * py; ++rank) {
+              const NinePoint<float>& part = M.multigrid.finest(rank);
+              for (int n = 0; n < 2 * part.size(); ++n) {
+                const int at = 2 * part.cells(n / 2) + n % 2;
+                all.push_back(part.x.data()[at]);
+                all.push_back(part.r.data()[at]);
+              }
+            }
+            return all;
+          };
+          const Vector by_rows = results();
+          for (int rank = 0; rank < px * py; ++rank) M.multigrid.finest(rank).forget_rows();
+          INFO(domain.name << " " << kind << ", degree " << smoothing << ", " << px << " x " << py);
+          CHECK(results() == by_rows);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("no unknowns, one unknown, a cell that nothing holds") {
   for (const int gather : {0, 3000}) {
     const Operator nothing(Grid<int>(9, 7), false, true);
