@@ -80,9 +80,13 @@ void File::check_name() const {
   }
 }
 
-std::size_t File::variable_number(const std::string& name) const {
+std::size_t File::variable_number(const std::string& name) {
+  // often the next block of the same variable, or the next variable
+  for (std::size_t v = m_found; v < std::min(m_found + 2, m_schema.variables.size()); ++v) {
+    if (m_schema.variables[v].name == name) return m_found = v;
+  }
   try {
-    return m_schema.variable(name);
+    return m_found = m_schema.variable(name);
   } catch (const Error& e) {
     fail(e.what());
   }

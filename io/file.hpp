@@ -150,7 +150,7 @@ private:
 
   void put_all(const std::string& variable, std::size_t record, std::size_t size,
                const std::byte* data, Type type);
-  std::size_t variable_number(const std::string& name) const;
+  std::size_t variable_number(const std::string& name);
   std::int64_t elements_of(const Variable& variable) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data,
@@ -161,6 +161,7 @@ private:
   std::string m_path;
   Schema m_schema;
   std::vector<std::int64_t> m_put;       ///< elements of each variable that this rank has put
+  std::size_t m_found = 0;               ///< the variable asked for last
   std::int64_t m_ended = 0, m_committed; ///< records ended, and ended at the last commit
   bool m_closed = false, m_is_continued = false;
   std::string m_why_anew;
