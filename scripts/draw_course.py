@@ -17,7 +17,7 @@ import sys
 
 from course.project_python import require
 
-require("matplotlib", "python3 -m venv env && env/bin/pip install matplotlib, then env/bin/python scripts/draw_course.py ...")
+require("matplotlib", "python3 -m venv ../env && ../env/bin/pip install matplotlib, then ../env/bin/python scripts/draw_course.py ...")
 import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")

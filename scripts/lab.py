@@ -161,14 +161,15 @@ def judge(folder, seeds=None):
 def marks_of_checks(lab, files):
     """Failures of all checks of a lab with these files."""
     if files and files == skeletons(lab):
-        return [{"test": path, "expected": "your code", "found": f"lab {lab['number']}: not written yet"} for path in files]
+        return [{"test": ", ".join(lab["holes"]), "expected": "your code", "found": f"lab {lab['number']}: not written yet"}]
     place(lab, files)
     checks = [c for c in lab["checks"] if "script" in c or has(c.get("needs"))]
     broken = build(compiled(checks), COMPILE_SECONDS) if compiled(checks) else {}
     failures = [{"test": name, "expected": "a file that compiles", "found": said} for name, said in broken.items()]
     for check in checks:
         if check["program"] not in broken:
-            failures += run_check(check)
+            of_right_code = " (your code has passed: the property does not hold)" if "against" in check and not failures else ""
+            failures += [{**f, "test": f["test"] + of_right_code} for f in run_check(check)]
     for check in [] if failures else [c for c in checks if "against" in c]:  # a test that is tested
         own = {path: text for path, text in files.items() if path != check["against"]}
         place(lab, {**with_mutants(lab), **own})
@@ -190,6 +191,8 @@ def say(result, tell=True):
             is_number = isinstance(answer["found"], (int, float)) and not isinstance(answer["found"], bool)
             said = "not answered" if answer["found"] is None else f"{answer['found']} is not right" if is_number else f"expected a number, found {answer['found']!r}"
             print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else f"{said}: {answer['ask']}"))
+    if not result["passed"] and not result["checks"] and result["answers"]:
+        print(f"  right: code and {sum(a['right'] for a in result['answers'])} of {len(result['answers'])} answers")
     if result["ignored"]:
         print(f"  not used: {', '.join(sorted(result['ignored']))}")
     if result["error"]:

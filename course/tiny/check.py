@@ -42,9 +42,12 @@ def said(command, folder):
 
 
 def gist(output):
-    """The lines of a program, of Python or of MPI that say what is wrong."""
-    lines = (line.strip() for line in output.splitlines() if re.search(r"expected|lab 11|no end|rror:|MPI_ERR|\.py\", line|on signal", line))
-    return "\n    ".join(list(dict.fromkeys(lines))[:4]) or output[-300:].strip()
+    """The lines of a program, of Python or of MPI that say what is wrong, and the last place that Python names."""
+    output = re.sub(r".* on signal .*", "expected an end of the program, found an access outside of an array", output)
+    lines = [re.sub(r"(?<![\w.])/\S*/", "", line.strip()) for line in output.splitlines()]  # names without their folders
+    wrong = [line for line in lines if re.search(r"expected|lab 11|no end|rror: |MPI_ERR", line)]
+    places = [line for line in lines if '.py", line' in line]
+    return "\n    ".join([*list(dict.fromkeys(wrong))[:3], *places[-1:]]) or output[-300:].strip()
 
 
 def reference():

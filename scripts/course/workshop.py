@@ -137,7 +137,7 @@ def failure_of(kind, text, values):
         return said.groups("") if said else ("", "a test that passes", text)
     near = re.fullmatch(r"(\S+) and (\S+) are within (\S+) of each other", values)
     if near:
-        return "", f"{text.split(',')[0]} = {near[2]} to {near[3]}", near[1]
+        return "", f"{text.split(', Within')[0]} = {near[2]} to {near[3]}", near[1]
     words, sides = (re.fullmatch(r"(.+?) (==|<=|>=|<|>) (.+)", side) for side in (text, values))
     if not words or not sides:
         return "", text, values if values != text else "the opposite"

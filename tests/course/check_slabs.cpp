@@ -29,9 +29,9 @@ TEST_CASE("lab 8: nearly equal slabs that follow each other have each element on
     for (const std::size_t n : {1, 2, 3, 4, 5, 6, 7, 12, 16, 100}) {
       for (std::size_t v = 0; v < schema.variables.size(); ++v) {
         const Box whole = whole_box(schema, v);
-        const Boxes boxes = slab_boxes(schema, v, n);
         INFO("variable '" << schema.variables[v].name << "' of " << whole.elements()
                           << " elements on " << n << " aggregators");
+        const Boxes boxes = slab_boxes(schema, v, n);
         if (boxes.size() != n) FAIL("lists of boxes: expected " << n << ", found " << boxes.size());
         std::size_t next = 0, elements = 0; // along the slowest dimension
         for (std::size_t a = 0; a < n; ++a) {
