@@ -117,8 +117,6 @@ bool Session::read(OptionTable& table) {
   for (const std::string& file : m_options_files) {
     for (const GivenOption& given : read_options_file(m_comm, file)) {
       try {
-        if (given.name == "help" || given.name == "h")
-          throw Error("option -" + given.name + ": expected it on the command line, found it");
         take(given);
       } catch (const Error& error) {
         throw Error(error.what() + (" ('" + file + "')"));
