@@ -61,6 +61,7 @@ Versions petsc_version() {
 Session::Session(int argc, char** argv)
     : m_argc(argc), m_argv(argv), m_libraries(argc, argv), m_comm(world_comm()) {
   MPI_Comm_rank(m_comm, &m_rank);
+  MPI_Comm_size(m_comm, &m_size);
   for (int a = 0; a < argc; ++a) {
     const std::string word = argv[a];
     if (word == "-help" || word == "--help" || word == "-h" || word == "-version" ||
