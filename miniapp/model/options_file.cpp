@@ -19,14 +19,14 @@ namespace {
 
 std::vector<GivenOption> read_here(const std::string& path) {
   const std::string what = "option -options_file: '" + path + "': ";
-  constexpr std::uintmax_t longest = 1 << 20; // bytes
+  constexpr std::uintmax_t longest = 64 << 10; // bytes; libyaml takes seconds for so many "["
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
     throw Error(what + "expected a regular file, found a folder, a pipe or a device");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(what + "cannot be read");
   if (std::filesystem::file_size(path, ignored) > longest)
-    throw Error(what + "expected at most 1 MiB, found more");
+    throw Error(what + "expected at most 64 KiB, found more");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!io::is_utf8(text) || text.find('\0') != std::string::npos)
     throw Error(what + "expected text in UTF-8, found other bytes");
@@ -36,12 +36,15 @@ std::vector<GivenOption> read_here(const std::string& path) {
   NUNATAK_PETSC(PetscOptionsCreate(&options));
   const bool is_read = insert(PETSC_COMM_SELF, options, path.c_str(), PETSC_TRUE) == 0;
   const std::vector<GivenOption> found = unused_options(options);
+  PetscBool help = PETSC_FALSE;
+  PetscOptionsHasHelp(options, &help);
   PetscOptionsDestroy(&options);
   if (!is_read)
     throw Error(what +
                 (yaml ? "expected YAML, lines of 'option: value'"
                       : "expected lines of '-option value' (YAML: a name in .yaml or .yml)") +
                 ", found something else");
+  if (help == PETSC_TRUE) throw Error(what + "expected -help on the command line, found it here");
   if (found.empty()) throw Error(what + "expected options, found none");
   return found;
 }

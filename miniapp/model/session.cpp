@@ -61,6 +61,7 @@ Versions petsc_version() {
 Session::Session(int argc, char** argv)
     : m_argc(argc), m_argv(argv), m_libraries(argc, argv), m_comm(world_comm()) {
   MPI_Comm_rank(m_comm, &m_rank);
+  MPI_Comm_size(m_comm, &m_size);
   for (int a = 0; a < argc; ++a) {
     const std::string word = argv[a];
     if (word == "-help" || word == "--help" || word == "-h" || word == "-version" ||
@@ -117,8 +118,6 @@ bool Session::read(OptionTable& table) {
   for (const std::string& file : m_options_files) {
     for (const GivenOption& given : read_options_file(m_comm, file)) {
       try {
-        if (given.name == "help" || given.name == "h")
-          throw Error("option -" + given.name + ": expected it on the command line, found it");
         take(given);
       } catch (const Error& error) {
         throw Error(error.what() + (" ('" + file + "')"));

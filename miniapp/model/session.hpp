@@ -21,6 +21,7 @@ public:
 
   MPI_Comm comm() const { return m_comm; }
   int rank() const { return m_rank; }
+  int size() const { return m_size; }
 
   /// Sets the table from PETSC_OPTIONS, options files and the command line; later ones override.
   /// False after OptionTable::answer(). Throws Error on all ranks: unreadable file, argument
@@ -34,7 +35,7 @@ private:
   char** m_argv;
   Libraries m_libraries;
   MPI_Comm m_comm;
-  int m_rank = 0;
+  int m_rank = 0, m_size = 1;
   std::vector<char*> m_words; ///< the command line, for PETSc
   std::vector<std::string> m_options_files;
   std::string m_error; ///< error of the command line, if any
