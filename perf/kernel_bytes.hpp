@@ -76,7 +76,7 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
 /// cells. A row of the matrix takes 144 bytes and 4 for its position.
 ///
 /// Loops that run together row by row (kernels/multigrid/passes.hpp, kernels/ssa/loops.hpp) read
-/// once what they share: on one thread per rank, if a row of cells of each loop fits into the
+/// common data once: on one thread per rank, if a row of cells of each loop fits into the
 /// cache, for the smoother degree + 1 rows of the matrix and of its vectors, of 228 bytes per cell.
 struct SsaBytes {
   static constexpr double vectors = 8 + 16 + 3 * 8 + 8;   // b, inverse -> r, d, e; x
