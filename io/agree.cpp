@@ -26,10 +26,7 @@ void agree(MPI_Comm comm, const std::function<void()>& f) {
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MIN, comm);
   Watchdog::of_process().wait_with(std::nullopt);
   if (failed == size) return;
-  int length = static_cast<int>(message.size());
-  MPI_Bcast(&length, 1, MPI_INT, failed, comm);
-  message.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(message.data(), length, MPI_CHAR, failed, comm);
+  broadcast(message, comm, failed);
   throw Error(message);
 }
 
@@ -40,13 +37,13 @@ void on_rank_0(MPI_Comm comm, const std::function<void()>& f) {
   });
 }
 
-void broadcast(std::string& text, MPI_Comm comm) {
+void broadcast(std::string& text, MPI_Comm comm, int root) {
   std::uint64_t size = text.size();
-  MPI_Bcast(&size, 1, MPI_UINT64_T, 0, comm);
+  MPI_Bcast(&size, 1, MPI_UINT64_T, root, comm);
   text.resize(size);
   for (std::uint64_t begin = 0; begin < size; begin += 1 << 30) // MPI counts by int
     MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)),
-              MPI_CHAR, 0, comm);
+              MPI_CHAR, root, comm);
 }
 
 std::string gather(const std::string& text, MPI_Comm comm) {

@@ -34,8 +34,8 @@ void agree(MPI_Comm comm, const std::function<void()>& f);
 /// Run `f` on rank 0 only. If it throws there, every rank throws. Collective, as agree().
 void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 
-/// Give `text` of rank 0 to every rank. Collective.
-void broadcast(std::string& text, MPI_Comm comm);
+/// Give `text` of rank `root` to every rank. Collective.
+void broadcast(std::string& text, MPI_Comm comm, int root = 0);
 
 /// The concatenated texts of all ranks, on rank 0. Collective.
 std::string gather(const std::string& text, MPI_Comm comm);

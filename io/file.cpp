@@ -11,11 +11,11 @@
 
 namespace nunatak::io {
 
-File::File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-           Statistics& total)
-    : m_comm(comm), m_path(std::move(path)), m_schema(std::move(schema)), m_options(options),
-      m_put(m_schema.variables.size(), 0), m_committed(options.kept_records), m_total(total) {
-  if (makes_sums) m_sums.emplace(m_schema);
+File::File(NewFile file)
+    : m_comm(file.comm), m_options(file.options), m_path(std::move(file.path)),
+      m_schema(std::move(file.schema)), m_put(m_schema.variables.size(), 0),
+      m_committed(m_options.kept_records), m_total(file.total) {
+  if (file.makes_sums) m_sums.emplace(m_schema);
   try {
     m_schema.validate();
   } catch (const Error& e) {
@@ -80,9 +80,13 @@ void File::check_name() const {
   }
 }
 
-std::size_t File::variable_number(const std::string& name) const {
+std::size_t File::variable_number(const std::string& name) {
+  // often the next block of the same variable, or the next variable
+  for (std::size_t v = m_found; v < std::min(m_found + 2, m_schema.variables.size()); ++v) {
+    if (m_schema.variables[v].name == name) return m_found = v;
+  }
   try {
-    return m_schema.variable(name);
+    return m_found = m_schema.variable(name);
   } catch (const Error& e) {
     fail(e.what());
   }
@@ -147,6 +151,7 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
   }
   Hyperslab slab;
   slab.empty = true;
+  if (record != no_record) slab.insert_record(record);
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
   slab.of = std::max<std::size_t>(1, block.of);
   const auto write = [&](const Hyperslab& given) {
@@ -160,7 +165,7 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
     });
   };
   if (m_sums && !m_options.sums_are_given) {
-    add_sum(v, record, summed(slab, variable.type, shape_of_record(m_schema, v), write));
+    add_sum(v, record, summed(slab, variable.type, m_schema.record_shape(v), write));
   } else {
     write(slab);
   }
@@ -177,13 +182,10 @@ void File::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
 
 void File::put_all(const std::string& name, std::size_t record, std::size_t size,
                    const std::byte* data, Type type) {
-  const Variable& variable = m_schema.variables[variable_number(name)];
   Block block;
-  block.count = m_schema.shape(variable);
-  if (m_schema.has_records(variable)) block.count.erase(block.count.begin());
+  block.count = m_schema.record_shape(variable_number(name));
   block.start.assign(block.count.size(), 0);
-  std::size_t expected = 1;
-  for (const std::size_t c : block.count) expected *= c;
+  const std::size_t expected = Box{block.start, block.count}.elements();
   if (size != expected) {
     fail("variable '" + name + "': expected " + std::to_string(expected) + " values, found " +
          std::to_string(size));

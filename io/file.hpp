@@ -37,6 +37,16 @@ struct FileOptions {
   bool sums_are_given = false;
 };
 
+/// What a transport opens.
+struct NewFile {
+  MPI_Comm comm; ///< must outlive the file, as `total`
+  std::string path;
+  Schema schema;
+  FileOptions options;
+  bool makes_sums;   ///< of the values put
+  Statistics& total; ///< also accumulates all statistics
+};
+
 /// This rank's part of a variable: dimensions as in the file, without the record dimension.
 struct Block {
   std::vector<std::size_t> start, count;
@@ -62,6 +72,8 @@ public:
   void put(const std::string& variable, std::size_t record, const Block& block, const T* data) {
     put(variable, record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
   }
+  void put(const std::string& variable, std::size_t record, const Block& block,
+           const std::byte* data, Type type);
 
   /// Write, from rank 0, a whole variable (or record) that every rank has: coordinates, time.
   template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
@@ -96,10 +108,7 @@ public:
   virtual std::map<std::string, std::string> hints() const = 0;
 
 protected:
-  /// Checks the schema; the transport checks the name. `total` also accumulates all statistics.
-  /// `comm` and `total` must outlive the file. `makes_sums`: sum the values put.
-  File(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-       Statistics& total);
+  explicit File(NewFile file); ///< checks the schema; the transport checks the name
 
   /// Run f on all ranks and add its time to `phase`; its errors, and those kept, are of all.
   template <class F> void together(Phase phase, const F& f) {
@@ -112,23 +121,20 @@ protected:
   }
   /// Like together() without agreement: no rank waits for another.
   template <class F> void timed(Phase phase, const F& f);
-  const KeptError& error() const { return m_error; }
   void add(const Statistics& step);
-
-  MPI_Comm comm() const { return m_comm; }
-  int rank() const { return m_rank; }
-  std::int64_t records() const { return m_records; } ///< begun, the same on all ranks
 
   void begin_with_kept_records(); ///< they have been put, ended and committed
   void begin_anew(const std::string& why) { m_why_anew = why; }
-  const FileOptions& options() const { return m_options; }
-
-  /// Sums of this rank's values; none if they are not wanted.
-  std::optional<ValueSums>& sums() { return m_sums; }
-  const std::optional<ValueSums>& sums() const { return m_sums; }
 
   void check_name() const;     ///< refuse now what rename would refuse at the end of the run
   void check_complete() const; ///< every value of every variable has been put; collective
+
+  MPI_Comm m_comm;
+  int m_rank = rank_in(m_comm);
+  FileOptions m_options;
+  KeptError m_error;               ///< the first of this rank that the others do not know yet
+  std::optional<ValueSums> m_sums; ///< of this rank's values; none if they are not wanted
+  std::int64_t m_records = 0;      ///< begun, the same on all ranks
 
 private:
   // What a transport does. All except write_slab and work are collective and throw on all ranks.
@@ -142,11 +148,9 @@ private:
   virtual void close_and_commit(std::int64_t step) = 0;
   virtual Work work() const = 0; ///< of this rank so far
 
-  void put(const std::string& variable, std::size_t record, const Block& block,
-           const std::byte* data, Type type);
   void put_all(const std::string& variable, std::size_t record, std::size_t size,
                const std::byte* data, Type type);
-  std::size_t variable_number(const std::string& name) const;
+  std::size_t variable_number(const std::string& name);
   std::int64_t elements_of(const Variable& variable) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
   Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data,
@@ -154,16 +158,11 @@ private:
   [[noreturn]] void fail(const std::string& what) const;
   void add_time(Phase phase, double start);
 
-  MPI_Comm m_comm;
-  int m_rank = rank_in(m_comm);
   std::string m_path;
   Schema m_schema;
-  FileOptions m_options;
-  std::optional<ValueSums> m_sums;
-  std::vector<std::int64_t> m_put; ///< elements of each variable that this rank has put
-  /// Records begun, ended, and ended at the last commit.
-  std::int64_t m_records = 0, m_ended = 0, m_committed;
-  KeptError m_error; ///< the first of this rank that the others do not know yet
+  std::vector<std::int64_t> m_put;       ///< elements of each variable that this rank has put
+  std::size_t m_found = 0;               ///< the variable asked for last
+  std::int64_t m_ended = 0, m_committed; ///< records ended, and ended at the last commit
   bool m_closed = false, m_is_continued = false;
   std::string m_why_anew;
   Work m_work; ///< at the end of the last step

@@ -218,16 +218,6 @@ Options parse_method(const std::string& method, const Options& base, const std::
   return options;
 }
 
-Layout parse_layout(const Options& options) {
-  const std::size_t colon = options.layout.find(':');
-  Layout layout{options.layout.substr(0, colon), std::max(1, options.aggregators), false};
-  if (colon != std::string::npos)
-    layout.per_node = static_cast<int>(leading_number(options.layout.substr(colon + 1)).first);
-  layout.every_rank =
-      layout_row(layout.name).every_rank && colon == std::string::npos && options.aggregators == 0;
-  return layout;
-}
-
 namespace {
 
 void refuse(bool is_wrong, const std::string& why) {
@@ -255,7 +245,7 @@ void check_rows(const Options& o) {
              o.layout);
   need(o.deflate > 0 || o.chunk != "auto", storage, "chunk and deflate are those of NetCDF-4");
   need(o.calls == "mpiio", by_runs, "calls: the libraries make their own");
-  if (const auto check_format = format_row(o.format).check) check_format(o);
+  refuse(o.deflate > 9, "deflate: expected a level of 0 to 9, found " + std::to_string(o.deflate));
 }
 
 void check_transport(const Options& o) {

@@ -74,14 +74,6 @@ std::string knob_text(const Options& options, const Knob& knob);
 /// `base`. Error as check(), or listing all names and `also`, which the caller takes out before.
 Options parse_method(const std::string& method, const Options& base, const std::string& also = "");
 
-/// A layout and its N, aggregators per node ("box:2").
-struct Layout {
-  std::string name;        ///< of a row of the registry
-  int per_node = 0;        ///< aggregators per node
-  bool every_rank = false; ///< every rank is an aggregator (e.g. zslab without N)
-};
-Layout parse_layout(const Options& options);
-
 /// Error, with the reason, if these options do not work together.
 void check(const Options& options);
 

@@ -1,5 +1,7 @@
 #include "io/pack.hpp"
 
+#include "io/durable/value_sums.hpp"
+
 #include <cmath>
 #include <cstdlib>
 #include <iterator>

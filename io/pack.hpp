@@ -4,7 +4,6 @@
 #pragma once
 
 #include "io/box.hpp"
-#include "io/durable/value_sum.hpp"
 #include "io/schema.hpp"
 
 #include <algorithm>
@@ -14,6 +13,8 @@
 #include <vector>
 
 namespace nunatak::io {
+
+class ValueSum; // durable/value_sums.hpp
 
 /// Converts float64 values from the model's units to the file's, except values equal to `fill`.
 struct Scale {
@@ -29,7 +30,8 @@ struct Hyperslab {
   std::vector<std::ptrdiff_t> stride;    ///< in memory, in elements, one per dimension
   const std::byte* data = nullptr;       ///< the value at `start`
   Type type = Type::float64;             ///< of the elements in memory
-  bool empty = false; ///< this rank has nothing to write; start, count and stride may be absent
+  /// This rank has nothing to write: of start, count and stride only the record need be there.
+  bool empty = false;
   /// Contiguous, of the file's type, unchanged until wait(), on all ranks: need not be copied.
   bool lasting = false;
   ValueSum* sum = nullptr; ///< checksum accumulator, updated by pack(); null if none is wanted

@@ -1,7 +1,6 @@
 #include "io/plan.hpp"
 
-#include "io/async/client.hpp"
-#include "io/async/serve.hpp"
+#include "io/async/servers.hpp"
 #include "io/error.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/auto.hpp"
@@ -21,29 +20,31 @@ namespace {
 class Planner {
 public:
   Planner(const Schema& schema, const ClassicLayout& layout, const Options& options,
-          const Topology& topology, const Cut& cut, PlanWatch& watch)
-      : m_schema(schema), m_layout(layout), m_options(options), m_topology(topology), m_cut(cut),
-        m_watch(watch), m_row(layout_row(options)), m_collects(has_features(options, mpi_io)),
-        m_has_servers(options.transport != "sync"), m_copies(options.copy_bytes(), 1) {
-    const auto ranks = static_cast<std::size_t>(cut.ranks());
+          const Topology& topology, const Stripes& stripes, const std::vector<Parts>& parts,
+          PlanWatch& watch)
+      : m_schema(schema), m_layout(layout), m_options(options), m_topology(topology),
+        m_stripes(stripes), m_parts(parts), m_watch(watch), m_row(layout_row(options)),
+        m_collects(has_features(options, mpi_io)), m_has_servers(options.transport != "sync"),
+        m_copies(options.copy_bytes(), 1) {
+    const std::size_t ranks = topology.node_of.size();
     if (m_has_servers) {
       m_movers.resize(static_cast<std::size_t>(parse_transport(options.transport).once));
-      std::iota(m_movers.begin(), m_movers.end(), cut.ranks());
+      std::iota(m_movers.begin(), m_movers.end(), static_cast<int>(ranks));
       m_batch.resize(m_movers.size());
     } else if (options.format == "serial") {
       m_movers = {0};
     } else if (m_collects) {
       m_movers = aggregators(topology, std::max(1, options.aggregators));
     } else if (m_row.boxes != nullptr) {
-      const Layout chosen = parse_layout(options);
-      m_movers = aggregators(topology, per_node(chosen, topology));
+      m_movers = aggregators_of(options, topology);
     }
-    m_deal = {m_movers.size(), stripe_of(options.stripe)};
+    m_deal = {m_movers.size(), stripes.bytes};
     m_copies = Waiting(options.copy_bytes(), m_collects ? ranks : m_movers.size());
     m_runs.resize(ranks + (m_has_servers ? m_movers.size() : 0));
   }
 
-  void put(std::size_t v) {
+  void put(std::size_t v, std::size_t record) {
+    m_record = record;
     if (m_movers.empty() || (m_row.chooses && move_of(v) == Move::none)) {
       return for_each_part(v, whole_box(m_schema, v),
                            [&](int rank, const Box& part) { write(v, rank, part); });
@@ -78,7 +79,7 @@ private:
     if (m_options.format == "serial") return {{whole_box(m_schema, v)}};
     if (m_row.chooses)
       return run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin, m_moves.at(shape_of(v)));
-    if (!m_collects) return m_row.boxes(m_schema, v, m_movers.size(), stripe_of(m_options.stripe));
+    if (!m_collects) return m_row.boxes(m_schema, v, m_movers.size(), m_stripes.bytes);
     std::uint64_t begin = ~std::uint64_t{0}, end = 0; // of all that is collected
     for (const std::size_t u : m_puts) {
       begin = std::min(begin, m_layout.variables[u].begin);
@@ -90,30 +91,18 @@ private:
 
   /// f(rank, part) for what each rank has of a box.
   template <class F> void for_each_part(std::size_t v, const Box& box, const F& f) const {
-    std::vector<std::size_t> at; // the distributed dimensions
-    const Variable& variable = m_schema.variables[v];
-    const std::size_t lead = m_schema.has_records(variable) ? 1 : 0;
-    for (std::size_t d = lead; d < variable.dimensions.size(); ++d) {
-      if (m_schema.dimensions[m_schema.dimension(variable.dimensions[d])].distributed)
-        at.push_back(d - lead);
-    }
-    if (at.size() < 2) return f(0, box);
-    Box part = box;
-    /// Along dimension d, with the part of the box that begins at or after edges[k].
-    const auto narrow = [&](const std::vector<std::size_t>& edges, std::size_t d, std::size_t k) {
-      const std::size_t end = box.start[d] + box.count[d];
-      if (k + 1 == edges.size() || edges[k] >= end) return false;
-      part.start[d] = std::max(box.start[d], edges[k]);
-      part.count[d] = std::min(end, edges[k + 1]) - part.start[d];
-      return true;
+    const std::vector<Part>& parts = *m_parts[v];
+    const Box &first = parts.front().box, &last = parts.back().box;
+    if (parts.size() == 1) return f(parts[0].rank, box);
+    std::size_t d = 0; // along which parts are ordered
+    while (first.start[d] == last.start[d]) ++d;
+    const auto is_before = [&](const Part& p) {
+      return p.box.start[d] + p.box.count[d] <= box.start[d];
     };
-    const auto first = [&](const std::vector<std::size_t>& edges, std::size_t d) {
-      const auto after = std::upper_bound(edges.begin(), edges.end(), box.start[d]);
-      return static_cast<std::size_t>(after - edges.begin()) - 1;
-    };
-    for (std::size_t r = first(m_cut.rows, at[0]); narrow(m_cut.rows, at[0], r); ++r) {
-      for (std::size_t c = first(m_cut.columns, at[1]); narrow(m_cut.columns, at[1], c); ++c)
-        f(static_cast<int>(r * (m_cut.columns.size() - 1) + c), part);
+    for (auto part = std::partition_point(parts.begin(), parts.end(), is_before);
+         part != parts.end() && part->box.start[d] < box.start[d] + box.count[d]; ++part) {
+      const Box both = meet(part->box, box);
+      if (both.elements() > 0) f(part->rank, both);
     }
   }
 
@@ -135,7 +124,7 @@ private:
       sum = {sum.calls + one.calls, sum.bytes + one.bytes, sum.in_turn + one.in_turn,
              sum.in_order + one.in_order};
     });
-    return found->second = best_move(sum, m_deal, false);
+    return found->second = best_move(sum, m_deal, m_stripes.locks);
   }
 
   /// What waits goes to the ranks or servers that write it, in `n_parts` steps.
@@ -174,7 +163,7 @@ private:
         return;
       }
       for (const Box& one : message_boxes(part, type_of(v), m_options.pool)) {
-        const std::size_t head = message_head(0, v, 0, 0, one).size();
+        const std::size_t head = message_head(0, {v, 0, 0}, one).size();
         m_watch.message(rank, to,
                         static_cast<std::int64_t>(head + one.elements() * bytes_of(type_of(v))));
       }
@@ -187,7 +176,7 @@ private:
     slab.start = box.start;
     slab.count = box.count;
     slab.type = type_of(v);
-    if (m_schema.has_records(m_schema.variables[v])) slab.insert_record(0);
+    if (m_schema.has_records(m_schema.variables[v])) slab.insert_record(m_record);
     slab.stride.assign(slab.count.size(), 0);
     const auto values = [&](const Hyperslab& part, std::size_t at) {
       const std::size_t bytes = part.elements() * bytes_of(type_of(v));
@@ -198,12 +187,11 @@ private:
   }
 
   void write_runs(int rank) {
-    const int number = rank < m_cut.ranks() ? rank : rank - m_cut.ranks(); // of those that write
-    m_runs[static_cast<std::size_t>(rank)].flush(
-        number, [&](const auto& runs, std::size_t) { watch(runs, rank); });
-  }
-  void watch(const std::vector<Run>& runs, int rank) {
-    for (const Run& run : runs) m_watch.write(rank, run.begin, run.size);
+    const int ranks = static_cast<int>(m_topology.node_of.size()),
+              number = rank < ranks ? rank : rank - ranks; // of those that write
+    m_runs[static_cast<std::size_t>(rank)].flush(number, [&](const auto& runs, std::size_t) {
+      for (const Run& run : runs) m_watch.write(rank, run.begin, run.size);
+    });
   }
   void write_pending() {
     for (std::size_t r = 0; r < m_runs.size(); ++r) write_runs(static_cast<int>(r));
@@ -213,12 +201,14 @@ private:
   const ClassicLayout& m_layout;
   const Options& m_options;
   const Topology& m_topology;
-  const Cut& m_cut;
+  const Stripes& m_stripes;
+  const std::vector<Parts>& m_parts;
   PlanWatch& m_watch;
   const LayoutRow& m_row;
   bool m_collects, m_has_servers; ///< MPI-IO moves values; servers write
   std::vector<int> m_movers;      ///< ranks or servers that write what others put, ascending
   Deal m_deal;                    ///< auto
+  std::size_t m_record = 0;
   std::map<Shape, Move> m_moves;
   std::vector<std::size_t> m_puts;  ///< variables that wait
   Waiting m_copies;                 ///< their bytes
@@ -229,19 +219,29 @@ private:
 
 } // namespace
 
-void plan_record(const Schema& schema, const ClassicLayout& layout, Options options,
-                 const Topology& topology, const Cut& cut, PlanWatch& watch) {
+Parts make_parts(std::vector<Part> parts) {
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.box.start < b.box.start; });
+  return std::make_shared<const std::vector<Part>>(std::move(parts));
+}
+
+bool plan_records(const Schema& schema, const ClassicLayout& layout, Options options,
+                  const Topology& topology, const Stripes& stripes, const std::vector<Parts>& parts,
+                  std::size_t records, PlanWatch& watch) {
   options.layout = layout_of(options, topology);
   check(options);
   if (has_features(options, storage) || layout_row(options).subfiles ||
       (has_features(options, mpi_io) && options.layout != "native") ||
       (options.transport != "sync" && !has_features(options, by_runs)))
-    throw Error("output: expected direct into one file, with servers or without, serial, or "
-                "pnetcdf or hybrid in the layout native, whose plans are known, found " +
-                options.format + ", layout " + options.layout + ", transport " + options.transport);
-  Planner planner(schema, layout, options, topology, cut, watch);
-  for (std::size_t v = 0; v < schema.variables.size(); ++v) planner.put(v);
-  planner.end();
+    return false;
+  Planner planner(schema, layout, options, topology, stripes, parts, watch);
+  for (std::size_t record = 0; record < records; ++record) {
+    for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+      if (record == 0 || schema.has_records(schema.variables[v])) planner.put(v, record);
+    }
+    planner.end();
+  }
+  return true;
 }
 
 } // namespace nunatak::io

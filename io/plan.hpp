@@ -3,12 +3,13 @@
 //
 // The decisions are made by the functions that the writer itself calls: the boxes of a layout
 // (partition.hpp), what moves with `auto` (auto.hpp), when copies are moved (Waiting in pack.hpp),
-// messages (exchange.hpp, async/client.hpp), batches of servers (async/serve.hpp), runs of the file
+// messages (exchange.hpp, async/wire.hpp), batches of servers (async/wire.hpp), runs of the file
 // (PendingRuns in formats/runs.hpp). tests/io/test_plan.cpp compares with what the writer counts.
 // With PnetCDF the plan is that of ROMIO's two phases: one rank per node (or Options::aggregators)
 // gets and writes an equal piece of what a collective call covers.
 #pragma once
 
+#include "io/layouts/auto.hpp"
 #include "io/options.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/schema.hpp"
@@ -16,16 +17,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace nunatak::io {
 
-/// Edges of the ranks' parts along the two distributed dimensions of a schema, from 0 to the
-/// length; rank = row * columns + column. What lacks one of the dimensions is put by rank 0.
-struct Cut {
-  std::vector<std::size_t> rows, columns;
-  int ranks() const { return static_cast<int>((rows.size() - 1) * (columns.size() - 1)); }
+/// What a rank puts of a variable, without the record.
+struct Part {
+  int rank = 0;
+  Box box;
 };
+/// Those of all ranks: they cover the variable, each value once. Along the first dimension in which
+/// they do not all begin together, those that begin together end together.
+using Parts = std::shared_ptr<const std::vector<Part>>;
+/// Sorts parts, without empty ones, by their begin (row-major).
+Parts make_parts(std::vector<Part> parts);
 
 /// Is given a plan in its order: messages, then the writes that need them, then next().
 class PlanWatch {
@@ -37,10 +43,12 @@ public:
   virtual void next() = 0; ///< what follows begins when all before it has ended
 };
 
-/// The first record of a file, with variables that have none, put in the order of the schema.
-/// `layout`: where variables begin (packed_layout() if unknown). Error, with the reason, for a
-/// method without a plan.
-void plan_record(const Schema& schema, const ClassicLayout& layout, Options options,
-                 const Topology& topology, const Cut& cut, PlanWatch& watch);
+/// A new file with `records` records, 1 or more; variables are put in the order of the schema.
+/// `parts`: by variable. `layout`: where variables begin (packed_layout() if unknown). False if not
+/// all is known that the method sends and writes: only direct into one file, with servers or
+/// without, serial, and pnetcdf or hybrid in the layout native have a plan.
+bool plan_records(const Schema& schema, const ClassicLayout& layout, Options options,
+                  const Topology& topology, const Stripes& stripes, const std::vector<Parts>& parts,
+                  std::size_t records, PlanWatch& watch);
 
 } // namespace nunatak::io

@@ -1,7 +1,6 @@
 #include "io/reader.hpp"
 
 #include "io/agree.hpp"
-#include "io/registry.hpp"
 #include "io/topology.hpp"
 #include "io/watchdog.hpp"
 
@@ -52,9 +51,7 @@ Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
   const Watchdog::Scope scope(m_path, "open");
   const double begin = MPI_Wtime();
   m_by = chosen(options.by, comm, options);
-  agree(m_comm, [&] {
-    m_source = readers()[static_cast<std::size_t>(m_by)].open(m_path, m_comm, options);
-  });
+  agree(m_comm, [&] { m_source = open_source(m_by, m_path, m_comm, options); });
   m_open_seconds = MPI_Wtime() - begin;
 }
 

@@ -4,7 +4,7 @@
 //   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
 //
 // By default every rank of a single node opens the file with serial NetCDF-C; on several nodes one
-// rank of each does. All methods give the same values, bit for bit (read/options.hpp):
+// rank of each does. All methods give the same values, bit for bit (read/source.hpp):
 //
 //   io::Reader in("antarctica_1km.nc", comm, {io::ReadBy::parallel});
 //
@@ -15,10 +15,8 @@
 #pragma once
 
 #include "io/error.hpp"
-#include "io/read/contents.hpp"
-#include "io/read/options.hpp"
 #include "io/read/packing.hpp"
-#include "io/statistics.hpp"
+#include "io/read/source.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,9 +26,6 @@
 #include <vector>
 
 namespace nunatak::io {
-
-class ReadSource;
-struct Box;
 
 class Reader {
 public:

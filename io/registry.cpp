@@ -4,9 +4,9 @@
 #include "io/durable/durable.hpp"
 #include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/layouts/auto.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
+#include "io/read/source.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,14 +19,13 @@ namespace nunatak::io {
 
 // Functions that the rows name, each in a file of its own.
 OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_direct;
-void check_netcdf4(const Options& options);
 
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows = {
       {"null", "no rank", open_null, late_define | many_writers | subfiles},
       {"serial", "rank 0", open_serial, netcdf | classic | late_define | subfiles},
       {"netcdf4", "all ranks through HDF5", open_netcdf4,
-       netcdf | mpi_io | storage | many_writers | aggregates | subfiles, check_netcdf4},
+       netcdf | mpi_io | storage | many_writers | aggregates | subfiles},
       {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
        netcdf | classic | mpi_io | late_define | many_writers | subfiles},
       {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
@@ -54,20 +53,16 @@ const std::vector<LayoutRow>& layouts() {
   return rows;
 }
 
-const std::vector<ReaderRow>& readers() {
-  static const std::vector<ReaderRow> rows = {{"auto", nullptr},
-                                              {"each", read_each},
-                                              {"serial", read_serial},
-                                              {"parallel", read_parallel},
-                                              {"direct", read_direct}};
-  return rows;
-}
-
-int per_node(const Layout& layout, const Topology& topology) {
-  const bool one_each = layout_row(layout.name).chooses && topology.n_nodes > 1;
-  return !layout.every_rank ? layout.per_node
-         : one_each         ? 1
-                            : static_cast<int>(topology.node_of.size());
+std::vector<int> aggregators_of(const Options& options, const Topology& topology) {
+  const LayoutRow& row = layout_row(options);
+  const std::size_t colon = options.layout.find(':');
+  int per_node = std::max(1, options.aggregators);
+  if (colon != std::string::npos) {
+    per_node = std::stoi(options.layout.substr(colon + 1));
+  } else if (row.every_rank && options.aggregators == 0 && !(row.chooses && topology.n_nodes > 1)) {
+    per_node = static_cast<int>(topology.node_of.size());
+  }
+  return aggregators(topology, per_node);
 }
 
 namespace {
@@ -88,6 +83,12 @@ const Row& row_of(const std::vector<Row>& rows, std::string_view name, const cha
   throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" +
               std::string(name) + "'");
 }
+
+struct ReaderRow {
+  const char* name;
+};
+const std::vector<ReaderRow> readers = {
+    {"auto"}, {"each"}, {"serial"}, {"parallel"}, {"direct"}}; // in the order of ReadBy
 
 /// Hints for MPI-IO that the user has not set: N aggregators per node (Options::aggregators), and
 /// no sieved writes, because ROMIO keeps its file lock after a failed one, and other ranks hang.
@@ -113,7 +114,25 @@ bool locks_extents(const char* folder) {
   return type == lustre || type == gpfs || ::getxattr(folder, "lustre.lov", nullptr, 0) > 0;
 }
 
-/// The file system of `path`, asked on rank 0. Collective.
+/// The format inside a layout that moves values.
+OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
+  const LayoutRow& row = layout_row(options);
+  const std::vector<int> ranks = aggregators_of(options, topology);
+  return [=, &row](const std::string& path, const Schema& schema) {
+    const Stripes stripes = stripes_at(comm, path, options);
+    auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks)
+                              : open_anew(comm, path, schema, options);
+    if (row.chooses)
+      return make_auto(comm, schema, options, topology, ranks, std::move(inner), stripes);
+    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
+      return row.boxes(of, v, ranks.size(), stripes.bytes);
+    };
+    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
+  };
+}
+
+} // namespace
+
 Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options) {
   std::uint64_t found[] = {0, 0}; // block, locks
   if (rank_in(comm) == 0) {
@@ -128,26 +147,6 @@ Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& option
   return {stripe_of(options.stripe, found[0]), found[1] != 0};
 }
 
-/// The format inside a layout that moves values.
-OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
-  const Layout layout = parse_layout(options);
-  const LayoutRow& row = layout_row(layout.name);
-  const std::vector<int> ranks = aggregators(topology, per_node(layout, topology));
-  return [=, &row](const std::string& path, const Schema& schema) {
-    const Stripes stripes = stripes_at(comm, path, options);
-    auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open_anew)
-                              : open_anew(comm, path, schema, options);
-    if (row.chooses)
-      return make_auto(comm, schema, options, topology, ranks, std::move(inner), stripes);
-    const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
-      return row.boxes(of, v, ranks.size(), stripes.bytes);
-    };
-    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
-  };
-}
-
-} // namespace
-
 std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,
                                   const Options& options) {
   if (has_features(options, netcdf)) on_rank_0(comm, [&] { create_anew(path); });
@@ -161,7 +160,7 @@ const LayoutRow& layout_row(std::string_view name) {
   return row_of(layouts(), name, "output layout");
 }
 const LayoutRow& layout_row(const Options& options) {
-  return layout_row(parse_layout(options).name);
+  return layout_row(options.layout.substr(0, options.layout.find(':')));
 }
 
 std::string format_words() { return listed(formats(), "|", "|"); }
@@ -171,7 +170,7 @@ std::string format_writers() {
     text += (text.empty() ? "" : ", ") + std::string(row.name) + ": " + row.writer;
   return text;
 }
-std::string reader_words() { return listed(readers(), "|", "|"); }
+std::string reader_words() { return listed(readers, "|", "|"); }
 std::string layout_words() {
   std::string words;
   for (const LayoutRow& row : layouts()) {
@@ -209,10 +208,10 @@ std::string formats_with(unsigned features) {
   return listed(rows, ", ", " or ");
 }
 
-std::string word_of(ReadBy by) { return readers()[static_cast<std::size_t>(by)].name; }
+std::string word_of(ReadBy by) { return readers[static_cast<std::size_t>(by)].name; }
 
 ReadBy read_by(const std::string& word) {
-  return static_cast<ReadBy>(&row_of(readers(), word, "reading method") - readers().data());
+  return static_cast<ReadBy>(&row_of(readers, word, "reading method") - readers.data());
 }
 
 OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& topology) {

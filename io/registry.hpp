@@ -1,5 +1,5 @@
-// The registry: one row for each format, layout and reading method. The values of options, the help
-// and the refusals come from the rows; no other file knows which exist.
+// The registry: one row for each format and layout. The values of options, the help and the
+// refusals come from the rows; no other file knows which exist.
 //
 //   new format    io/formats/<name>.cpp (see format.hpp), listed in io/CMakeLists.txt; declaration
 //                 and row in registry.cpp
@@ -8,8 +8,8 @@
 #pragma once
 
 #include "io/formats/format.hpp"
+#include "io/layouts/auto.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/read/source.hpp"
 
 #include <memory>
 #include <string>
@@ -36,8 +36,6 @@ struct FormatRow {
   const char* writer; ///< which rank writes, for the help
   OpenFunction* open;
   unsigned features;
-  /// Error, with the reason, if the format does not support these options.
-  void (*check)(const Options& options) = nullptr;
 };
 
 /// Whether the name of a layout ends in ":N", the number of aggregators per node.
@@ -48,21 +46,13 @@ struct LayoutRow {
   PerNode per_node;
   /// What each aggregator writes of variable v; nullptr: values stay on their ranks.
   Boxes (*boxes)(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
-  bool every_rank = false; ///< without N and Options::aggregators: see per_node()
+  bool every_rank = false; ///< without N and Options::aggregators: see aggregators_of()
   bool subfiles = false;   ///< each aggregator writes a file of its own (split_files.hpp)
   bool chooses = false;    ///< values may stay where they are (auto.hpp)
 };
 
-struct ReaderRow {
-  const char* name;
-  /// nullptr: the Reader chooses.
-  std::unique_ptr<ReadSource> (*open)(const std::string& path, MPI_Comm comm,
-                                      const ReadOptions& options);
-};
-
 const std::vector<FormatRow>& formats();
 const std::vector<LayoutRow>& layouts();
-const std::vector<ReaderRow>& readers(); ///< in the order of ReadBy
 
 /// The row of that name; Error, listing all, if there is none.
 const FormatRow& format_row(std::string_view name);
@@ -85,10 +75,13 @@ std::string formats_with(unsigned features);
 
 /// The layout; "default" is auto if ranks of several nodes write run by run, else native.
 std::string layout_of(const Options& options, const Topology& topology);
-/// Aggregators of a node: N; without it every rank, or one (auto on several nodes).
-int per_node(const Layout& layout, const Topology& topology);
+/// The ranks that aggregate: N of each node; without N every rank, or one (auto on several nodes).
+std::vector<int> aggregators_of(const Options& options, const Topology& topology);
 /// Opens the format in `options`, without a layout. Rank 0 creates the file. Collective.
 OpenFunction open_anew;
+
+/// The stripes of the folder of `path`. Collective; rank 0 asks.
+Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options);
 
 /// The format and layout in `options`; Error, with the reason. `comm` must outlive the result.
 OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);

@@ -81,6 +81,14 @@ Attribute::Value converted_to(const Attribute& attribute, const std::string& wha
       attribute.value);
 }
 
+template <class T>
+std::size_t index_of(const std::vector<T>& list, const std::string& name, const char* what) {
+  for (std::size_t n = 0; n < list.size(); ++n) {
+    if (list[n].name == name) return n;
+  }
+  throw Error(std::string("expected a ") + what + " of the schema, found '" + name + "'");
+}
+
 } // namespace
 
 Attribute::Value own_type(const Attribute& attribute, const Variable& variable) {
@@ -122,22 +130,21 @@ void Schema::validate() const {
 }
 
 std::size_t Schema::variable(const std::string& name) const {
-  for (std::size_t n = 0; n < variables.size(); ++n) {
-    if (variables[n].name == name) return n;
-  }
-  throw Error("expected a variable of the schema, found '" + name + "'");
+  return index_of(variables, name, "variable");
 }
-
 std::size_t Schema::dimension(const std::string& name) const {
-  for (std::size_t n = 0; n < dimensions.size(); ++n) {
-    if (dimensions[n].name == name) return n;
-  }
-  throw Error("expected a dimension of the schema, found '" + name + "'");
+  return index_of(dimensions, name, "dimension");
 }
 
 std::vector<std::size_t> Schema::shape(const Variable& v) const {
   std::vector<std::size_t> lengths;
   for (const auto& name : v.dimensions) lengths.push_back(dimensions[dimension(name)].length);
+  return lengths;
+}
+
+std::vector<std::size_t> Schema::record_shape(std::size_t v) const {
+  std::vector<std::size_t> lengths = shape(variables[v]);
+  if (has_records(variables[v])) lengths.erase(lengths.begin());
   return lengths;
 }
 

@@ -115,6 +115,7 @@ struct Schema {
   std::size_t dimension(const std::string& name) const; ///< index; Error if there is none
   /// Lengths of the dimensions of a variable; the unlimited one is 0.
   std::vector<std::size_t> shape(const Variable& variable) const;
+  std::vector<std::size_t> record_shape(std::size_t v) const; ///< without the unlimited one
   bool has_records(const Variable& variable) const;
   std::size_t bytes(const Variable& variable) const; ///< of a variable, or of one record of it
 };

@@ -30,7 +30,7 @@
 
 namespace nunatak::io {
 
-class Client;
+class Connection;
 struct ServerReport;
 
 /// Opens files; sums their statistics. Must outlive its files.
@@ -66,7 +66,7 @@ private:
   Topology m_machine;
   Statistics m_statistics;
   OpenFormat m_open;
-  std::unique_ptr<Client> m_client; ///< async
+  std::unique_ptr<Connection> m_connection; ///< async
   std::vector<ServerReport> m_server_reports;
   std::string m_last_path = "(none)"; ///< opened last
 };

@@ -14,7 +14,7 @@ case $what in
 build)
   cd "$(dirname "$0")/.."
   install g++ cmake ninja-build pkg-config python3-pip libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev libnetcdf-mpi-dev \
-    libudunits2-dev libyaml-dev nlohmann-json3-dev catch2
+    libudunits2-dev nlohmann-json3-dev catch2
   scripts/setup.sh kernels # Kokkos
   cmake -G Ninja -S . -B build/image -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$PWD/build/deps" -DCMAKE_INSTALL_PREFIX="$prefix" \
     -DNUNATAK_TESTS=OFF -DNUNATAK_PERF=OFF -DNUNATAK_UNITY=ON

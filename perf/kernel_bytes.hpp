@@ -73,31 +73,31 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
 /// smoother of degree 2, 3 on coarse grids): a linear iteration, a nonlinear step (residual,
 /// matrix, coarse matrices), a local solve (what it does in all cells, and in a chosen one). There
 /// are as many elements as unknown cells, two per chosen cell; coarse grids add a third of the
-/// cells. A pass over the matrix takes 144 bytes per row and 4 for its position.
+/// cells. A row of the matrix takes 144 bytes and 4 for its position.
+///
+/// Loops that run together row by row (kernels/multigrid/passes.hpp, kernels/ssa/loops.hpp) read
+/// common data once: on one thread per rank, if a row of cells of each loop fits into the
+/// cache, for the smoother degree + 1 rows of the matrix and of its vectors, of 228 bytes per cell.
 struct SsaBytes {
-  static constexpr double start = 8 + 16 + 3 * 8 + 4,
-                          product = 144 + 8 + 2 * 8 + 2 * 8 + 4; // b, inverse -> x, r, d; d, x, r
-  static constexpr double first = 144 + 3 * 8 + 16 + 8 + 4,
-                          step = product + 16 + 8;      // b, x, inverse -> r, d; step: inverse -> e
-  static constexpr double transfer = 8 + 2 * 8 + 2 * 4; // r restricted, x corrected
-  static constexpr double finest = start + step + product + transfer + first + step + product;
-  // one smoothing step more, twice; no final residual
-  static constexpr double coarse = finest + 2 * step - 144 - 2 * 8;
-  // u and A u, seven dot products, p, s, y, r, b
-  static constexpr double krylov = 5 * 8 + 4 + 4 * 8 + 104 + 4;
-  static constexpr double iteration = finest + coarse / 3 + krylov;
-  // u, v, B H -> an element (88); elements, load, yield stress, u, v -> r
-  static constexpr double residual = 3 * 8 + 12 + 88 + 88 + 5 * 8 + 4 + 2 * 8;
-  // weights: elements, u, v now and before; drag: the same, yield stress, direction; elements, drag
-  // -> row; u, v kept
-  static constexpr double matrix = 88 + 8 + 4 * 8 + 12 + 12 * 8 + 88 + 24 + 8 + 144 + 4 * 8;
-  // inverses, Galerkin products
-  static constexpr double coarse_matrices = 4.0 / 3.0 * (144 + 16 + 144 + 36);
+  static constexpr double vectors = 8 + 16 + 3 * 8 + 8;   // b, inverse -> r, d, e; x
+  static constexpr double before = 144 + 4 + vectors + 2, // and the coarse b, from the residual
+      after = 144 + 4 + vectors + 8 + 2;                  // and x, corrected by the coarse x
+  static constexpr double cycle = 4.0 / 3.0 * (before + after);
+  // x, residual, r -> u, w; s; r, u, w, p, s, y -> p, s, y, r, b
+  static constexpr double krylov = 5 * 8 + 4 + 8 + 104 + 4;
+  static constexpr double iteration = cycle + krylov;
+  // u, v, B H -> an element (88); load, yield stress -> r
+  static constexpr double residual = 3 * 8 + 12 + 88 + 3 * 8 + 4 + 2 * 8;
+  // weights: elements, u, v now and before; yield stress, direction -> row; u, v kept
+  static constexpr double matrix = 88 + 8 + 4 * 8 + 12 + 5 * 8 + 8 + 144 + 4 * 8;
+  // a row -> its inverse, Galerkin products
+  static constexpr double coarse_matrices = 4.0 / 3.0 * (144 + 16 + 36);
   // r -> whether chosen; scans of cells and elements; d, e zeroed; residual and its sum
   static constexpr double local = 16 + 2 * 4 + 2 * 4 + 12 + 4 + 2 * 8 + residual + 16;
-  // three times: matrix, inverse, b, smoother, y, u, v, residual; as many elements once more
+  // three times, loop by loop, so that elements, u and v are read twice: matrix, inverse, b,
+  // smoother (second step: 212), y, u, v, residual; as many elements once more
   static constexpr double local_cell =
-      3 * (matrix + 160 + 24 + 40 + step + 24 + 32 + 48 + residual + 4 * 88);
+      3 * (matrix + 160 + 24 + 40 + 212 + 24 + 32 + 48 + residual + 2 * 88 + 6 * 8 + 4 * 88);
 };
 
 /// The work of one solve or of several.

@@ -4,7 +4,7 @@
     scripts/draw_course.py loggp COUNTS.json PICTURE.png     modelled time against ranks, from nunatak-distance -report
     scripts/draw_course.py labels PICTURE.png                the mask of lab 3 on several cuts, labelled with a mistake
     scripts/draw_course.py roofline SPEED.json PICTURE.png   operations per second against operations per byte, from `check_speed roofline` of lab 12
-    scripts/draw_course.py scaling FOLDER PICTURE.png        speed-up of the parts in the synthetic reports of lab 9, and the laws that fit
+    scripts/draw_course.py scaling FOLDER PICTURE.png [SIGMA KAPPA]...    speed-up of two parts in the synthetic reports of lab 9, and laws
 """
 
 import argparse
@@ -12,11 +12,12 @@ import itertools
 import json
 import os
 import pathlib
+import statistics
 import sys
 
 from course.project_python import require
 
-require("matplotlib", "python3 -m venv env && env/bin/pip install matplotlib, then env/bin/python scripts/draw_course.py ...")
+require("matplotlib", "python3 -m venv ../env && ../env/bin/pip install matplotlib, then ../env/bin/python scripts/draw_course.py ...")
 import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")
@@ -138,10 +139,8 @@ def draw_roofline(measured, picture):
     figure.savefig(picture, dpi=110)
 
 
-def draw_scaling(folder, picture):
-    """Speed-up in the strong runs, with T(n) = T(1)/n (1 + sigma (n - 1) + kappa n (n - 1)) by least squares of n T(n)/T(1)."""
-    import numpy as np
-
+def draw_scaling(folder, picture, *laws):
+    """Speed-up in the strong runs, and n/(1 + sigma (n - 1) + kappa n (n - 1)) for each two numbers of `laws`."""
     folder = pathlib.Path(folder)
     try:
         runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
@@ -153,17 +152,18 @@ def draw_scaling(folder, picture):
         for run in runs:
             if run["mode"] == "strong":
                 times.setdefault(run["ranks"], []).append(read(folder / run["report"])["timers"][part]["max"])
-        n = np.array(sorted(times), float)
-        t = np.array([np.median(times[ranks]) for ranks in sorted(times)])
-        columns = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
-        one, b, c = np.linalg.lstsq(columns / (n * t)[:, None], np.ones_like(n), rcond=None)[0]
-        more = np.geomspace(1, 4 * n[-1], 100)
-        axes.loglog(n, one / t, marker, color=colour, label=part)
-        axes.loglog(more, more / (1 + b / one * (more - 1) + c / one * more * (more - 1)), "-", color=colour, lw=1)
+        t = {ranks: statistics.median(times[ranks]) for ranks in sorted(times)}
+        axes.loglog(list(t), [t[1] / seconds for seconds in t.values()], marker, color=colour, label=part)
+    ticks = [2**k for k in range(9)]
+    more = [2 ** (k / 16) for k in range(8 * 16 + 1)]
+    for colour, sigma, kappa in zip(SAFE, laws[::2], laws[1::2]):
+        axes.loglog(more, [n / (1 + sigma * (n - 1) + kappa * n * (n - 1)) for n in more], "-", color=colour, lw=1,
+                    label=f"sigma {sigma:g}, kappa {kappa:g}")
     axes.loglog(more, more, "k:", label="ideal")
-    axes.set_xticks(n, [f"{ranks:.0f}" for ranks in n])
+    axes.set_xticks(ticks, ticks)
+    axes.set_yticks(ticks[:7], ticks[:7])
     axes.minorticks_off()
-    axes.set(xlabel="ranks (reports up to 64, the laws beyond)", ylabel="speed-up", ylim=(0.8, 100), title="Synthetic reports of lab 9: strong scaling")
+    axes.set(xlabel="ranks", ylabel="speed-up T(1)/T(n)", ylim=(0.8, 100), title="Strong scaling of the synthetic reports")
     axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)
@@ -178,9 +178,11 @@ def main():
         files = [source, "PICTURE.png"] if source else ["PICTURE.png"]
         for file in files:
             one.add_argument(file)
+        if name == "scaling":
+            one.add_argument("laws", nargs="*", type=float, metavar="SIGMA KAPPA", help="of a curve that is drawn")
         one.set_defaults(draw=draw, files=files)
     arguments = vars(parser.parse_args())
-    arguments["draw"](*[arguments[file] for file in arguments["files"]])
+    arguments["draw"](*[arguments[file] for file in arguments["files"]], *arguments.get("laws", []))
 
 
 if __name__ == "__main__":

@@ -63,6 +63,15 @@ def questions(lab, seed):
     return [filled(q) for q in lab["questions"]]
 
 
+def distance_runs(*options):
+    """What nunatak-distance reports of its runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        status, output = run([program("nunatak-distance"), *options, "-report", "out.json"], 300, folder)
+        if status != 0:
+            raise Problem(f"nunatak-distance {shlex.join(options)}: status {status}\n{output}")
+        return json.loads(pathlib.Path(folder, "out.json").read_text())["runs"]
+
+
 def right_answers(lab, seed):
     """{name: number}; None where the program that counts is not here."""
     found, results = {}, {}
@@ -77,14 +86,8 @@ def right_answers(lab, seed):
         if q["right"] is not None:
             found[q["name"]] = q["right"]
             continue
-        name, *words = q["run"]
         if tuple(q["run"]) not in results:
-            with tempfile.TemporaryDirectory() as folder:
-                extra = [] if name == "answers" else ["-report", "out.json"]
-                status, output = run([program("course_answers" if name == "answers" else "nunatak-" + name), *words, *extra], 300, folder)
-                if status != 0:
-                    raise Problem(f"{shlex.join(q['run'])}: status {status}\n{output}")
-                results[tuple(q["run"])] = json.loads(output) if name == "answers" else json.loads(pathlib.Path(folder, "out.json").read_text())["runs"][0]
+            results[tuple(q["run"])] = distance_runs(*q["run"])[0]
         found[q["name"]] = results[tuple(q["run"])][q["take"]] * q.get("times", 1)
     return found
 
@@ -118,7 +121,7 @@ def read(folder, name, empty):
     try:
         found = json.loads(path.read_text()) if path.exists() else empty
     except (ValueError, UnicodeDecodeError) as error:
-        raise Problem(f"{name}: expected JSON, found: {error}") from None
+        raise Problem(f"{name}: expected JSON, in which a number has a point, not a comma, and each entry but the last ends in a comma; found: {error}") from None
     if not isinstance(found, dict):
         raise Problem(f"{name}: expected an object, found {type(found).__name__}")
     return found
@@ -146,7 +149,9 @@ def judge(folder, seeds=None):
         if missing:
             raise Problem(f"expected the file {missing[0]}, found none")
         result["checks"] = marks_of_checks(lab, files) + (study.check(folder) if lab.get("study") else [])
-        result["answers"] = mark_answers(lab, seed, read(folder, "answers.json", {}))
+        given = read(folder, "answers.json", {})
+        result["answers"] = mark_answers(lab, seed, given)
+        result["ignored"] += [f"'{name}' in answers.json" for name in set(given) - {q["name"] for q in lab["questions"]}]
         result["passed"] = not result["checks"] and all(a["right"] for a in result["answers"])
     except Problem as problem:
         result["error"] = str(problem)
@@ -155,13 +160,16 @@ def judge(folder, seeds=None):
 
 def marks_of_checks(lab, files):
     """Failures of all checks of a lab with these files."""
+    if files and files == skeletons(lab):
+        return [{"test": ", ".join(lab["holes"]), "expected": "your code", "found": f"lab {lab['number']}: not written yet"}]
     place(lab, files)
     checks = [c for c in lab["checks"] if "script" in c or has(c.get("needs"))]
     broken = build(compiled(checks), COMPILE_SECONDS) if compiled(checks) else {}
     failures = [{"test": name, "expected": "a file that compiles", "found": said} for name, said in broken.items()]
     for check in checks:
         if check["program"] not in broken:
-            failures += run_check(check)
+            of_right_code = " (your code has passed: the property does not hold)" if "against" in check and not failures else ""
+            failures += [{**f, "test": f["test"] + of_right_code} for f in run_check(check)]
     for check in [] if failures else [c for c in checks if "against" in c]:  # a test that is tested
         own = {path: text for path, text in files.items() if path != check["against"]}
         place(lab, {**with_mutants(lab), **own})
@@ -180,8 +188,11 @@ def say(result, tell=True):
         print(f"  {failure['test']}: expected {failure['expected']}\n    found {failure['found']}")
     for answer in result["answers"]:
         if not answer["right"]:
-            said = "not answered" if answer["found"] is None else f"{answer['found']} is not right"
+            is_number = isinstance(answer["found"], (int, float)) and not isinstance(answer["found"], bool)
+            said = "not answered" if answer["found"] is None else f"{answer['found']} is not right" if is_number else f"expected a number, found {answer['found']!r}"
             print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else f"{said}: {answer['ask']}"))
+    if not result["passed"] and not result["checks"] and result["answers"]:
+        print(f"  right: code and {sum(a['right'] for a in result['answers'])} of {len(result['answers'])} answers")
     if result["ignored"]:
         print(f"  not used: {', '.join(sorted(result['ignored']))}")
     if result["error"]:
@@ -189,12 +200,10 @@ def say(result, tell=True):
 
 
 def needed_programs(some):
-    names = {"answers": "course_answers", "distance": "nunatak-distance", "labels": "nunatak-labels"}
-    return sorted({names[q["run"].split()[0]] for lab in some for q in lab["questions"] if "run" in q})
-
-
-def needs_build(lab):
-    return bool(lab["checks"] or needed_programs([lab]))
+    """What is built for these labs apart from their checks."""
+    checked = any(compiled(lab["checks"]) for lab in some)
+    counted = any("run" in q for lab in some for q in lab["questions"])
+    return ["course_main"] * checked + ["nunatak-distance"] * counted
 
 
 # --- the commands ------------------------------------------------------------------------------------------------------------------
@@ -235,7 +244,7 @@ def start(options):
     for name, ask in asked.items():
         print(f"  to be answered in {target}/answers.json: {name}: {ask}")
     print(f"then, here: scripts/lab.py check {target}")
-    if needs_build(lab) and not (BUILD / "tests").exists():
+    if (lab["checks"] or needed_programs([lab])) and not (BUILD / "tests").exists():
         print("  the first check builds for minutes: start it now, and read the page meanwhile")
 
 
@@ -244,7 +253,8 @@ def check(options):
     if not (folder / "lab.json").is_file():
         raise Problem(f"folder '{folder}': expected lab.json, which `lab.py start` writes, found none")
     lab = lab_of(read(folder, "lab.json", {}).get("lab"))
-    with build_folder(labs()) if needs_build(lab) else contextlib.nullcontext():
+    with build_folder(labs()) if lab["checks"] or needed_programs([lab]) else contextlib.nullcontext():
+        print(f"lab {lab['number']}: builds {', '.join(needed_programs([lab]) + compiled(lab['checks'])) or 'nothing'}, and checks", flush=True)
         build_all(needed_programs([lab]))
         result = judge(folder)
     say(result, tell=False)
@@ -299,11 +309,7 @@ def first(options):
         build_all(["nunatak-distance"])
         rounds = {}
         for solver, ranks in (("sweep", "1"), ("bfs", "1,16,256")):
-            status, output = run([program("nunatak-distance"), "-mask", "serpentine", "-seeds", "corner", "-solvers", solver, "-virtual_ranks", ranks,
-                                  "-report", "first.json"], 300, BUILD)
-            if status != 0:
-                raise Problem(output)
-            for found in json.loads((BUILD / "first.json").read_text())["runs"]:
+            for found in distance_runs("-mask", "serpentine", "-seeds", "corner", "-solvers", solver, "-virtual_ranks", ranks):
                 rounds[solver, found["ranks"]] = found["rounds"]
     path = serpentine(201)
     for (solver, ranks), count in rounds.items():

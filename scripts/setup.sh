@@ -81,7 +81,7 @@ fi
 # --- distribution packages -------------------------------------------------------------------------------------------
 packages=(g++ cmake ninja-build ccache git pkg-config python3-venv python3-pip
   libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev pnetcdf-bin libnetcdf-mpi-dev
-  libudunits2-dev libyaml-dev nlohmann-json3-dev netcdf-bin cdo nco gdal-bin valgrind)
+  libudunits2-dev nlohmann-json3-dev netcdf-bin cdo nco gdal-bin valgrind)
 if [ "${1:-}" = cluster ]; then packages+=(iproute2 libfuse3-dev fuse3 slurm-wlm e2fsprogs doxygen); fi
 missing() { for p in "$@"; do [[ $(dpkg-query -W -f='${Status}' "$p" 2>/dev/null || true) == *'ok installed'* ]] || echo "$p"; done; }
 install() { root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$deps/apt.log" 2>&1 ||

@@ -1,8 +1,7 @@
 // The fluxes of course/tiny on a map of n x n cells, twice: as one writes them first, and fast.
 //
-//   H(j, i) = H[j n + i] in m, i is fastest. Faces of the inner cells j, i = 1..n-2:
-//   q_x[j n + i] between (j, i) and (j, i + 1), q_y[j n + i] between (j, i) and (j + 1, i), in m2
-//   s-1
+//   H(j, i) = H[j n + i] in m, i is fastest. Faces of the inner cells j, i = 1..n-2, in m2 s-1:
+//   q_x[j n + i] between (j, i) and (j, i + 1), q_y[j n + i] between (j, i) and (j + 1, i)
 #pragma once
 
 #include <cmath>

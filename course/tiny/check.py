@@ -11,6 +11,7 @@ thickness of a point (x, y) in km with 0 <= y <= x; the others are its mirror im
 import argparse
 import os
 import pathlib
+import re
 import shlex
 import struct
 import subprocess
@@ -38,6 +39,15 @@ def said(command, folder):
     except OSError as error:
         return 1, str(error)
     return done.returncode, done.stdout + done.stderr
+
+
+def gist(output):
+    """The lines of a program, of Python or of MPI that say what is wrong, and the last place that Python names."""
+    output = re.sub(r".* on signal .*", "expected an end of the program, found an access outside of an array", output)
+    lines = [re.sub(r"(?<![\w.])/\S*/", "", line.strip()) for line in output.splitlines()]  # names without their folders
+    wrong = [line for line in lines if re.search(r"expected|lab 11|no end|rror: |MPI_ERR", line)]
+    places = [line for line in lines if '.py", line' in line]
+    return "\n    ".join([*list(dict.fromkeys(wrong))[:3], *places[-1:]]) or output[-300:].strip()
 
 
 def reference():
@@ -76,18 +86,17 @@ def failures(name, source, python=sys.executable):
             petsc = said(shlex.split("pkg-config --cflags --libs PETSc"), folder)[1].strip() if name == "tiny-dmda" else ""
             status, output = said(shlex.split(FLAGS[name].format(source=source, program=program, folder=folder, petsc=petsc)), folder)
             if status != 0:
-                return [("a file that compiles", next((line for line in output.splitlines() if "rror" in line), output[-300:]))]
+                return [("a file that compiles", gist(output))]
             run = [str(program)]
         check, options = OPTIONS.get(name, ("-check", "-dx {dx} -years {years} -o {file}"))
         for ranks in RANKS:
             start, file = ["mpiexec", "-n", str(ranks), *run], pathlib.Path(folder, "tiny.nc")
             status, output = said([*start, check], folder)
             if status != 0:
-                lines = [line for line in output.splitlines() if "expected" in line or "lab 11" in line or "no end" in line]
-                return [(f"every ghost on {ranks} ranks", "\n    ".join(lines[:3]) or output[-300:].strip())]
+                return [(f"every ghost on {ranks} ranks", gist(output))]
             file.unlink(missing_ok=True)
             status, output = said([*start, *options.format(dx=SPACING, years=YEARS, file=file).split()], folder)
-            wrong = compare(field(file), reference()) if status == 0 else output[-300:].strip()
+            wrong = compare(field(file), reference()) if status == 0 else gist(output)
             if wrong:
                 return [(f"nunatak's field to {TOLERANCE:g} m on {ranks} ranks", wrong)]
     return []

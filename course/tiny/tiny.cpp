@@ -3,8 +3,8 @@
 //
 //   mpicxx -O2 tiny.cpp -o tiny -lpnetcdf                        its own decomposition and halo
 //   mpicxx -O2 -DTINY_DMDA tiny.cpp -o tiny-dmda -lpnetcdf $(pkg-config --cflags --libs PETSc)
-//   mpiexec -n 4 ./tiny -dx 80 -years 1000 -o tiny.nc            python3 picture.py tiny.nc
-//   tiny.png
+//   mpiexec -n 4 ./tiny -dx 80 -years 1000 -o tiny.nc
+//   python3 picture.py tiny.nc tiny.png
 //
 // The ice (thickness H, m) rests on flat land and flows by shearing (SIA; Mahaffy 1976):
 //

@@ -1,19 +1,33 @@
-#include "io/async/serve.hpp"
-
-#include "io/async/inbox.hpp"
+// A server takes values from the ranks that compute, and writes them with a Writer on its group.
+//
+//   actions of compute rank 0, in order            values of open batches, of any rank
+//     open a.nc | begin 7 | end 7 | end of record    7: thk, 7: temp, ...
+//                                                  number of messages to expect
+//                                                    7: 12
+//
+// A batch is what is put into a file until its record ends or -io_buffer bytes have come to a
+// server. Its values are put together in memory, in runs as long as the file has them, and written
+// when it ends. Meanwhile the next one is taken: a thread makes the calls that wait for a disk
+// (call_in_thread()). What belongs to later batches stays with the clients. After an error
+// everything is taken and dropped, so that no client waits.
+#include "io/agree.hpp"
 #include "io/async/ring.hpp"
+#include "io/async/servers.hpp"
 #include "io/registry.hpp"
 #include "io/watchdog.hpp"
 #include "io/writer.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <future>
 #include <limits>
+#include <list>
 #include <malloc.h>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <sys/resource.h>
 
 namespace nunatak::io {
@@ -51,28 +65,6 @@ Options server_options(Options options) {
 
 } // namespace
 
-Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
-  const LayoutRow& chosen = layout_row(options);
-  const LayoutRow& row =
-      chosen.subfiles ? layout_row("box") : chosen; // what several files need, the servers exchange
-  return row.boxes == nullptr ? slab_boxes(schema, v, n)
-                              : row.boxes(schema, v, n, stripe_of(options.stripe));
-}
-
-std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type) {
-  std::vector<std::size_t> bytes(boxes.size(), 0);
-  for (std::size_t s = 0; s < boxes.size(); ++s) bytes[s] = elements_of(boxes[s]) * bytes_of(type);
-  return bytes;
-}
-
-bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more,
-                 std::size_t buffer) {
-  for (std::size_t s = 0; s < share.size(); ++s) {
-    if (share[s] > 0 && share[s] + more[s] > buffer) return true;
-  }
-  return false;
-}
-
 void call_in_thread(std::size_t bytes, const std::function<void()>& call,
                     const std::function<bool()>& take) {
   using Microseconds = std::chrono::microseconds;
@@ -91,10 +83,9 @@ namespace {
 class Server {
 public:
   Server(Servers& servers, int group)
-      : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())),
-        m_inbox(servers, m_comm), m_began(MPI_Wtime()) {
-    MPI_Comm_rank(m_comm, &m_rank);
-    MPI_Comm_size(m_comm, &m_size);
+      : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())), m_began(MPI_Wtime()) {
+    const auto clients = static_cast<int>(servers.compute().size());
+    m_home_clients = clients / m_size + (m_rank < clients % m_size ? 1 : 0);
   }
 
   /// Serves until Action::stop; returns the exit status.
@@ -105,8 +96,10 @@ public:
     while (!m_status) {
       forward_signal();
       bool has_done = take();
-      if (!m_inbox.actions().empty() && is_ready(m_inbox.actions().front())) {
-        execute(m_inbox.pop_action());
+      if (!m_actions.empty() && is_ready(m_actions.front())) {
+        const Bytes action = std::move(m_actions.front());
+        m_actions.pop_front();
+        execute(action);
         has_done = true;
       }
       if (has_done) {
@@ -130,7 +123,19 @@ private:
   };
   struct Batch {
     int file = 0;
+    std::int64_t taken = 0; ///< messages
     std::map<Key, Assembled> parts;
+  };
+  struct Counts {
+    int clients = 0;                    ///< home clients that have reported
+    std::vector<std::int64_t> messages; ///< to each server
+    std::vector<std::uint64_t> sums;    ///< of each key
+  };
+  struct Incoming {
+    int batch = 0;
+    std::unique_ptr<Buffer> buffer;
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::size_t size = 0;
   };
   struct OpenFile {
     int writer = 0;
@@ -147,20 +152,111 @@ private:
     double longest_handover = 0.0;
   };
 
-  /// Takes what has come, in any order and at any time; false if there was nothing.
+  /// Takes what has come, in any order and at any time; false if there was nothing. Values of later
+  /// batches stay with their clients, and of open ones 16 MiB are received at a time.
   bool take() {
-    return m_inbox.poll([this](int number, const std::byte* message, const std::byte* end) {
-      if (!m_has_failed) place(m_batches.at(number), message, end);
-    });
+    const bool actions = take_actions(), counts = take_counts(), begun = begin_values(),
+               finished = finish_values();
+    return actions || counts || begun || finished;
   }
 
-  /// The same while a disk is waited for: the next batch is begun before its action is executed,
-  /// and another one if the open ones have ended and are small.
+  bool take_actions() {
+    if (m_actions.size() >= most_waiting_actions) return false;
+    std::optional<Bytes> action = m_servers.receive(m_servers.compute().front(), action_tag);
+    if (!action) return false;
+    m_actions.push_back(std::move(*action));
+    return true;
+  }
+
+  bool take_counts() {
+    const std::optional<Bytes> bytes = m_servers.receive(MPI_ANY_SOURCE, count_tag);
+    if (!bytes) return false;
+    Unpacker from(bytes->data());
+    Counts& counts = m_counts[from.take<int>()];
+    counts.clients += 1;
+    add_each(from.take<std::vector<std::int64_t>>(), counts.messages);
+    add_each(from.take<std::vector<std::uint64_t>>(), counts.sums);
+    return true;
+  }
+
+  bool begin_values() {
+    bool has_begun = false;
+    for (const auto& [number, batch] : m_batches) {
+      if (m_incoming_bytes >= most_incoming) break;
+      int is_there = 0;
+      MPI_Message message = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      MPI_Improbe(MPI_ANY_SOURCE, m_servers.tag_of_batch(number), m_servers.values(), &is_there,
+                  &message, &status);
+      if (is_there == 0) continue;
+      int size = 0;
+      MPI_Get_count(&status, MPI_BYTE, &size);
+      if (m_free.empty()) m_free.push_back(std::make_unique<Buffer>());
+      m_incoming.push_back(
+          {number, std::move(m_free.back()), MPI_REQUEST_NULL, static_cast<std::size_t>(size)});
+      m_free.pop_back();
+      Incoming& in = m_incoming.back();
+      MPI_Imrecv(in.buffer->of_size(in.size), size, MPI_BYTE, &message, &in.request);
+      m_incoming_bytes += in.size;
+      has_begun = true;
+    }
+    return has_begun;
+  }
+
+  bool finish_values() {
+    bool has_finished = false;
+    for (auto in = m_incoming.begin(); in != m_incoming.end();) {
+      int has_come = 0;
+      MPI_Test(&in->request, &has_come, MPI_STATUS_IGNORE);
+      if (has_come == 0) {
+        ++in;
+        continue;
+      }
+      Batch& batch = m_batches.at(in->batch);
+      batch.taken += 1;
+      m_messages += 1;
+      m_message_bytes += static_cast<std::int64_t>(in->size);
+      Unpacker message(in->buffer->data());
+      if (const int number = message.take<int>(); number != in->batch)
+        throw std::runtime_error("output servers: expected values of batch " +
+                                 std::to_string(in->batch) + ", found those of batch " +
+                                 std::to_string(number) + ": this MPI has too few tags");
+      if (!m_has_failed) place(batch, message.rest(), in->buffer->data() + in->size);
+      m_incoming_bytes -= in->size;
+      if (m_free.size() < 2) m_free.push_back(std::move(in->buffer));
+      in = m_incoming.erase(in);
+      has_finished = true;
+    }
+    return has_finished;
+  }
+
+  /// All messages of a batch, the next to be closed on all servers, have arrived at all of them.
+  bool is_complete(int number) {
+    if (!m_is_summing) {
+      Counts& mine = m_counts[number];
+      if (mine.clients < m_home_clients) return false;
+      m_expected = mine.messages;
+      m_expected.resize(static_cast<std::size_t>(m_size), 0); // if there is no home client
+      m_sums = std::move(mine.sums);
+      m_counts.erase(number);
+      MPI_Iallreduce(MPI_IN_PLACE, m_expected.data(), m_size, MPI_INT64_T, MPI_SUM, m_comm, &m_sum);
+      m_is_summing = true;
+    }
+    int is_summed = 1;
+    if (m_sum != MPI_REQUEST_NULL) MPI_Test(&m_sum, &is_summed, MPI_STATUS_IGNORE);
+    if (is_summed == 0 || m_batches.at(number).taken < m_expected[static_cast<std::size_t>(m_rank)])
+      return false;
+    m_is_summing = false;
+    return true;
+  }
+
+  /// take() while a disk is waited for: the next batch is begun before its action is executed, and
+  /// another one if the open ones have ended and are small.
   bool take_ahead() {
     constexpr std::size_t small = 1 << 20; // bytes
     const bool has_taken = take();
     std::size_t ended = 0, bytes = 0; // of the open batches
-    for (const Bytes& action : m_inbox.actions()) {
+    for (const Bytes& action : m_actions) {
       Unpacker from(action.data());
       const auto what = from.take<Action>();
       if (what == Action::writer) break; // what comes after it needs its options
@@ -185,8 +281,7 @@ private:
   void place(Batch& batch, const std::byte* message, const std::byte* end) {
     Unpacker from(message);
     from.take<int>(); // so that the rest lies at multiples of 8 bytes
-    const auto v = from.take<std::size_t>(), record = from.take<std::size_t>(),
-               b = from.take<std::size_t>();
+    const auto [v, record, b] = from.take<Place>();
     const OpenFile& file = m_files.at(batch.file);
     const std::size_t bytes = bytes_of(file.schema.variables[v].type);
     const std::vector<Box>& boxes = file.boxes[v][me()];
@@ -220,7 +315,7 @@ private:
   bool is_ready(const Bytes& action) {
     Unpacker from(action.data());
     const auto what = from.take<Action>();
-    if (what == Action::end_batch) return m_inbox.is_complete(from.take<int>());
+    if (what == Action::end_batch) return is_complete(from.take<int>());
     if (what == Action::stop) from.take<int>(); // status
     return (what != Action::close && what != Action::stop) || has_marks(from.take<int>());
   }
@@ -305,9 +400,7 @@ private:
   /// Its values are taken from now on, if they are not already. Local.
   void begin_batch(int number, int file) {
     const auto [batch, is_new] = m_batches.try_emplace(number);
-    if (!is_new) return;
-    batch->second.file = file;
-    m_inbox.open_batch(number);
+    if (is_new) batch->second.file = file;
   }
 
   /// What is needed to take the values of a file, if it is not known already. Local.
@@ -340,33 +433,30 @@ private:
     const auto keys = from.take<std::vector<Key>>();
     Batch batch = std::move(m_batches.at(number));
     m_batches.erase(number);
-    m_inbox.close_batch(number);
     OpenFile& its_file = m_files.at(batch.file);
-    const bool is_written = its_file.file != nullptr && !m_has_failed;
-    const std::vector<std::uint64_t>& sums = m_inbox.sums();
-    if (is_written) {
-      agree(m_comm, [&] {
-        if (sums.size() > keys.size()) {
-          throw Error("file '" + its_file.file->path() +
-                      "': expected the same variables from all ranks, found " +
-                      std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) +
-                      " of rank 0");
-        }
-        for (const Key& key : keys) {
-          const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
-          const std::size_t found = part_of_batch(batch, key).elements;
-          if (found == expected) continue;
-          throw Error("file '" + its_file.file->path() + "': variable '" +
-                      its_file.schema.variables[key.v].name + "': expected " +
-                      std::to_string(expected) + " values for server " + std::to_string(m_rank) +
-                      ", found " + std::to_string(found) +
-                      " at the end of what the ranks have put together");
-        }
-      });
-      for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
-      for (std::size_t k = 0; k < sums.size(); ++k)
-        its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
-    }
+    if (its_file.file == nullptr || m_has_failed) return;
+    const std::vector<std::uint64_t> sums = std::move(m_sums);
+    agree(m_comm, [&] {
+      if (sums.size() > keys.size()) {
+        throw Error("file '" + its_file.path +
+                    "': expected the same variables from all ranks, found " +
+                    std::to_string(sums.size()) + " of one and " + std::to_string(keys.size()) +
+                    " of rank 0");
+      }
+      for (const Key& key : keys) {
+        const std::size_t expected = elements_of(its_file.boxes[key.v][me()]);
+        const std::size_t found = part_of_batch(batch, key).elements;
+        if (found == expected) continue;
+        throw Error("file '" + its_file.path + "': variable '" +
+                    its_file.schema.variables[key.v].name + "': expected " +
+                    std::to_string(expected) + " values for server " + std::to_string(m_rank) +
+                    ", found " + std::to_string(found) +
+                    " at the end of what the ranks have put together");
+      }
+    });
+    for (const Key& key : keys) write(its_file, key, batch.parts.at(key));
+    for (std::size_t k = 0; k < sums.size(); ++k)
+      its_file.file->add_sum(keys[k].v, keys[k].record, sums[k]);
   }
 
   /// Box by box; servers that have fewer take part with nothing.
@@ -375,15 +465,14 @@ private:
     std::size_t most = 0;
     for (const auto& boxes : its_file.boxes[key.v]) most = std::max(most, boxes.size());
     const std::vector<Box>& mine = its_file.boxes[key.v][me()];
-    with_type(variable.type, [&](auto zero) {
-      const auto* values = reinterpret_cast<const decltype(zero)*>(part.values.data());
-      for (std::size_t b = 0; b < most; ++b) {
-        const bool is_mine = b < mine.size();
-        const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
-        its_file.file->put(variable.name, key.record, block, is_mine ? values : nullptr);
-        if (is_mine) values += mine[b].elements();
-      }
-    });
+    const std::byte* values = part.values.data();
+    for (std::size_t b = 0; b < most; ++b) {
+      const bool is_mine = b < mine.size();
+      const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
+      its_file.file->put(variable.name, key.record, block, is_mine ? values : nullptr,
+                         variable.type);
+      if (is_mine) values += mine[b].elements() * bytes_of(variable.type);
+    }
   }
 
   void close(int number, std::int64_t step) {
@@ -408,11 +497,10 @@ private:
     report.idle_share = over_ranks(m_comm, {m_idle / (MPI_Wtime() - m_began)}).front().mean;
     report.peak_bytes = static_cast<std::int64_t>(
         over_ranks(m_comm, {static_cast<double>(peak_bytes())}).front().max);
-    std::int64_t taken[2] = {m_inbox.messages(), m_inbox.message_bytes()};
+    std::int64_t taken[2] = {std::exchange(m_messages, 0), std::exchange(m_message_bytes, 0)};
     MPI_Allreduce(MPI_IN_PLACE, taken, 2, MPI_INT64_T, MPI_SUM, m_comm);
     report.messages = taken[0];
     report.message_bytes = taken[1];
-    m_inbox.restart_counts();
     m_idle = 0.0;
     m_began = MPI_Wtime();
     tell(Packer(News::finished, number, m_group, report));
@@ -441,10 +529,27 @@ private:
   OpenFile& file(Unpacker& from) { return m_files.at(from.take<int>()); }
   std::size_t me() const { return static_cast<std::size_t>(m_rank); }
 
+  static constexpr std::size_t most_incoming = std::size_t{16} << 20; ///< bytes at a time
+
+  template <class T> static void add_each(const std::vector<T>& more, std::vector<T>& to) {
+    to.resize(std::max(to.size(), more.size()), 0);
+    for (std::size_t n = 0; n < more.size(); ++n) to[n] += more[n];
+  }
+
   Servers& m_servers;
-  int m_group, m_rank = 0, m_size = 1;
+  int m_group;
   MPI_Comm m_comm; ///< of the sums
-  Inbox m_inbox;
+  int m_rank = rank_in(m_comm), m_size = size_of(m_comm), m_home_clients;
+  std::deque<Bytes> m_actions; ///< of compute rank 0, in their order
+  std::map<int, Counts> m_counts;
+  std::vector<std::int64_t> m_expected; ///< messages of the next batch to be closed, by server
+  std::vector<std::uint64_t> m_sums;    ///< by key of that batch, of home clients; none if not made
+  MPI_Request m_sum = MPI_REQUEST_NULL;
+  bool m_is_summing = false;
+  std::list<Incoming> m_incoming;
+  std::vector<std::unique_ptr<Buffer>> m_free;
+  std::size_t m_incoming_bytes = 0;
+  std::int64_t m_messages = 0, m_message_bytes = 0; ///< of values, since the last report
   std::map<int, Writing> m_writers;
   std::map<int, OpenFile> m_files;
   std::map<int, Batch> m_batches; ///< open
@@ -458,6 +563,10 @@ private:
 
 } // namespace
 
-int serve(Servers& servers, int group) { return Server(servers, group).run(); }
+int Servers::serve() {
+  const int status = Server(*this, m_group).run();
+  wait_for_sent();
+  return status;
+}
 
 } // namespace nunatak::io

@@ -1,7 +1,6 @@
 #include "io/async/servers.hpp"
 
 #include "io/async/ring.hpp"
-#include "io/async/serve.hpp"
 #include "io/error.hpp"
 
 #include <algorithm>
@@ -98,12 +97,6 @@ Servers* Servers::of(MPI_Comm comm) {
   int found = 0;
   MPI_Comm_get_attr(comm, keyval(), static_cast<void*>(&servers), &found);
   return found != 0 ? static_cast<Servers*>(servers) : nullptr;
-}
-
-int Servers::serve() {
-  const int status = io::serve(*this, m_group);
-  wait_for_sent();
-  return status;
 }
 
 void Servers::send(int rank, int tag, const Bytes& bytes) {

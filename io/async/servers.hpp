@@ -8,7 +8,7 @@
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
 // "async:S+T": S servers for files that are written once, T others for those that grow. Protocol:
-// docs/explanation/output.md. Neighbours: client.hpp, serve.hpp, ring.hpp.
+// docs/explanation/output.md. Neighbours: async_file.cpp, serve.cpp, ring.hpp.
 #pragma once
 
 #include "io/async/wire.hpp"
@@ -20,7 +20,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -89,7 +91,7 @@ public:
 
   bool is_server() const { return m_group >= 0; }
   MPI_Comm comm() const { return m_comm; } ///< of the compute ranks, or of this server's group
-  /// On a server: write until stop(). Returns its exit status.
+  /// On a server: write until stop() (serve.cpp). Returns its exit status.
   int serve();
   /// On the compute ranks, collective: end the servers, if there are any.
   void stop(int status);
@@ -155,5 +157,22 @@ private:
   std::optional<Opened> m_opened;
   std::map<std::pair<int, int>, std::deque<ServerReport>> m_reports;
 };
+
+/// Make a call that waits for a disk in a thread, and take() until it is done; below 1 MiB a thread
+/// costs more than it hides. Throws the errors of the call. take() returns false if it did nothing.
+void call_in_thread(std::size_t bytes, const std::function<void()>& call,
+                    const std::function<bool()>& take);
+
+/// The connection of a Writer on the compute ranks to its servers (async_file.cpp).
+class Connection {
+public:
+  virtual ~Connection() = default;
+  virtual std::unique_ptr<File> open(NewFile file) = 0;
+  /// Wait until the servers have done everything. Collective; throws their errors. Rank 0: reports.
+  virtual std::vector<ServerReport> finish() = 0;
+  virtual Servers& servers() = 0;
+};
+/// Collective on `comm`, of compute ranks. Error if it has no servers that fit the options.
+std::unique_ptr<Connection> connect_to_servers(MPI_Comm comm, const Options& options);
 
 } // namespace nunatak::io

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 namespace nunatak::io {
@@ -42,7 +43,7 @@ void create_anew(const std::string& path);
 void write_all(int fd, const std::string& path, const char* data, std::size_t size);
 
 /// Makes a call that waits for a disk and makes no MPI call; `bytes`: written or flushed by it. An
-/// output server makes it in a thread and takes values meanwhile (async/serve.hpp).
+/// output server makes it in a thread and takes values meanwhile (async/serve.cpp).
 using DiskCaller = std::function<void(std::size_t bytes, const std::function<void()>& call)>;
 inline void call_at_once(std::size_t /*bytes*/, const std::function<void()>& call) { call(); }
 
@@ -67,5 +68,31 @@ void release_space(const std::string& path);
 /// Cause of a failed write of `bytes` at `path`, for the message of a library: ": " and the text of
 /// `error` (errno) if it is about space, or ": no space left on device" if less is free; else "".
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes);
+
+/// One writer per name: while a run writes name.nc it holds a kernel lock on name.nc.lock.
+///
+/// It is an open-file-description lock (fcntl, F_OFD_SETLK): it ends with the process, and holds
+/// across hosts where the file system's locks do. Taking it never waits. A killed run leaves the
+/// file unlocked; a stopped process still holds it. The text in the file is for users:
+///
+///   process 4711 on host node12, job 1234, since 2026-11-22T01:00:00Z
+///
+/// Without file locks the run continues with a warning. Used on rank 0 by sync_file.cpp.
+class Lock {
+public:
+  /// Takes path.lock. Error, naming the holder, if it is held; Error if it cannot be created.
+  explicit Lock(const std::string& path);
+  /// Removes the file and releases the lock.
+  ~Lock();
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+private:
+  std::string m_name; ///< of the lock file
+  std::unique_ptr<Descriptor> m_file;
+};
+
+/// Waits for a lock of that kind, if the file system has locks; held until `fd` is closed.
+void wait_for_lock(int fd, const std::string& name);
 
 } // namespace nunatak::io

@@ -13,10 +13,12 @@
 // the line before it. A file that grows in place has at least the records of its last line.
 //
 // A line cut off by a crash is ignored. Lines are untrusted input: names with a folder or control
-// characters are refused. All functions are local.
+// characters are refused. All functions are local, except those that compare files with it.
 #pragma once
 
 #include "io/durable/value_sums.hpp"
+
+#include <mpi.h>
 
 #include <cstdint>
 #include <map>
@@ -38,7 +40,6 @@ struct ManifestEntry {
 };
 
 std::string manifest_of(const std::string& path);
-std::string beside(const std::string& manifest, const std::string& name);
 
 /// JSON can hold only names that are UTF-8.
 bool is_utf8(const std::string& name);
@@ -47,8 +48,7 @@ bool is_utf8(const std::string& name);
 std::string printable(const std::string& text);
 
 std::string line_of(const ManifestEntry& entry);
-/// Append lines, in one write; durable on return. Error if that fails. Other writers wait
-/// (lock.hpp).
+/// Append lines, in one write; durable on return. Error if that fails. Other writers wait.
 void append_to_manifest(const std::string& manifest, const std::string& lines);
 /// Error if the manifest in the folder of `path` exists and cannot be appended to.
 void require_manifest(const std::string& path);
@@ -62,5 +62,20 @@ struct Manifest {
 /// The whole text; "" if there is none. Error if it is not a readable regular file up to 1 GiB.
 std::string read_manifest(const std::string& manifest);
 Manifest parse_manifest(const std::string& text);
+
+struct Verification {
+  std::size_t files = 0;
+  std::uint64_t bytes = 0;             ///< of the files
+  std::vector<std::string> complaints; ///< empty: all files are intact
+};
+
+/// Compare the files of a manifest with their lines: length, sums of values, fingerprint of the
+/// metadata. `name`: only that file and its subfiles; "": all. Collective; the result is the same
+/// on all ranks. Error on all ranks if there is no such manifest.
+Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name = "");
+
+/// Error on all ranks, with what was expected and found, if a file does not match its lines in the
+/// manifest of its folder. A file without lines, or a missing file, passes. Collective.
+void require_intact(MPI_Comm comm, const std::string& path);
 
 } // namespace nunatak::io

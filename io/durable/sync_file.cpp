@@ -12,7 +12,6 @@
 //
 // Subfiles are ordinary files: each has its own line, and rank 0 renames each.
 #include "io/durable/durable.hpp"
-#include "io/durable/lock.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
@@ -32,18 +31,17 @@ class SyncFile final : public File {
 public:
   /// Collective. Creates path.tmp with `open` and writes its header. `machine` and `call_disk` must
   /// outlive it.
-  SyncFile(MPI_Comm comm, std::string path, Schema schema, FileOptions options, bool makes_sums,
-           const OpenFormat& open, const Topology& machine, const DiskCaller& call_disk,
-           Statistics& total)
-      : File(comm, std::move(path), std::move(schema), options, makes_sums, total),
-        m_written(this->path() + ".tmp"), m_machine(machine), m_call_disk(call_disk) {
+  SyncFile(NewFile file, const OpenFormat& open, const Topology& machine,
+           const DiskCaller& call_disk)
+      : File(std::move(file)), m_written(path() + ".tmp"), m_machine(machine),
+        m_call_disk(call_disk) {
     together(Phase::open, [&] {
-      if (rank() == 0) take_name();
+      if (m_rank == 0) take_name();
     });
-    together(Phase::open, [&] { m_format = open(m_written, this->schema()); });
+    together(Phase::open, [&] { m_format = open(m_written, schema()); });
     if (m_format->expected_size(0) > 0) reserve_bytes(m_format->expected_size(0));
     together(Phase::define, [&] { m_format->define(); });
-    if (options.continues && options.kept_records > 0 && options.commit_every > 0 &&
+    if (m_options.continues && m_options.kept_records > 0 && m_options.commit_every > 0 &&
         m_format->grows_in_place())
       go_on_in_place();
     reserve(0);
@@ -65,7 +63,9 @@ private:
         static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
   }
 
-  void finish_record(std::int64_t /*step*/) override { finish_writes(); }
+  void finish_record(std::int64_t /*step*/) override {
+    together(Phase::wait, [&] { m_format->wait(); });
+  }
 
   bool can_commit_records() const override { return m_format->grows_in_place(); }
   void commit_records(std::int64_t step) override {
@@ -76,7 +76,7 @@ private:
 
   void close_and_commit(std::int64_t step) override {
     keep_records();
-    finish_writes();
+    finish_record(step);
     check_complete();
     if (has_its_name()) {
       flush();
@@ -111,15 +111,15 @@ private:
   void go_on_in_place() {
     Format::Reopened reopened;
     together(Phase::open, [&] {
-      on_rank_0(comm(), [&] { reopened.why_not = why_anew_of_manifest(); });
-      broadcast(reopened.why_not, comm());
+      on_rank_0(m_comm, [&] { reopened.why_not = why_anew_of_manifest(); });
+      broadcast(reopened.why_not, m_comm);
       if (reopened.why_not.empty())
-        reopened = m_format->reopen(path(), static_cast<std::uint64_t>(options().kept_records));
+        reopened = m_format->reopen(path(), static_cast<std::uint64_t>(m_options.kept_records));
     });
     if (!reopened.why_not.empty()) return begin_anew(reopened.why_not);
     together(Phase::open, [&] {
-      if (rank() != 0) return;
-      if (sums()) m_metadata = fingerprint(contents_of(NcFile(m_written), m_written));
+      if (m_rank != 0) return;
+      if (m_sums) m_metadata = fingerprint(contents_of(NcFile(m_written), m_written));
       std::filesystem::remove(m_written);
     });
     m_written = path();
@@ -137,8 +137,8 @@ private:
     const auto found = manifest.files.find(std::filesystem::path(path()).filename().string());
     if (found == manifest.files.end()) return "the manifest has no line of it";
     const ManifestEntry& line = found->second.back();
-    if (line.sums.has_value() != sums().has_value() ||
-        static_cast<std::int64_t>(line.records) < options().kept_records)
+    if (line.sums.has_value() != m_sums.has_value() ||
+        static_cast<std::int64_t>(line.records) < m_options.kept_records)
       return "the manifest has no sums of its records";
     return "";
   }
@@ -148,14 +148,14 @@ private:
   void keep_records() {
     if (!m_kept_size) return;
     together(Phase::fsync, [&] {
-      if (rank() != 0) return;
+      if (m_rank != 0) return;
       ManifestEntry line;
       line.name = std::filesystem::path(path()).filename().string();
       line.size = *m_kept_size;
-      line.records = static_cast<std::size_t>(options().kept_records);
+      line.records = static_cast<std::size_t>(m_options.kept_records);
       line.grows = true;
-      if (sums()) {
-        line.first_record = sums()->first_record();
+      if (m_sums) {
+        line.first_record = m_sums->first_record();
         line.sums.emplace();
         line.metadata = m_metadata;
       }
@@ -167,17 +167,12 @@ private:
     flush();
   }
 
-  /// Hands what was put to the file system.
-  void finish_writes() {
-    together(Phase::wait, [&] { m_format->wait(); });
-  }
-
   /// Hands what the format holds to the system.
   /// Under its final name a file shows only committed records.
   void flush() {
     together(Phase::flush, [&] {
       m_format->flush_values();
-      if (!has_its_name() && rank() == 0) m_format->count_records();
+      if (!has_its_name() && m_rank == 0) m_format->count_records();
     });
   }
 
@@ -198,7 +193,7 @@ private:
     if (m_unwritten < enough) return;
     m_unwritten = 0;
     for (const OutputFile& file : m_format->files()) {
-      if (file.owner == OutputFile::shared || file.owner == rank())
+      if (file.owner == OutputFile::shared || file.owner == m_rank)
         start_writeback(with_suffix(m_written, file.suffix));
     }
   }
@@ -207,7 +202,7 @@ private:
   std::vector<OutputFile> my_files() const {
     std::vector<OutputFile> mine;
     for (const OutputFile& file : m_format->files()) {
-      if (rank() == std::max(file.owner, 0)) mine.push_back(file);
+      if (m_rank == std::max(file.owner, 0)) mine.push_back(file);
     }
     return mine;
   }
@@ -225,13 +220,13 @@ private:
     const std::vector<OutputFile> files = m_format->files();
     together(Phase::fsync, [&] {
       for (const OutputFile& file : files) {
-        const bool is_shared = file.owner == OutputFile::shared && m_machine.is_first(rank());
-        if (file.owner == rank() || is_shared)
+        const bool is_shared = file.owner == OutputFile::shared && m_machine.is_first(m_rank);
+        if (file.owner == m_rank || is_shared)
           fsync_path(with_suffix(m_written, file.suffix), m_call_disk);
       }
     });
     together(Phase::fsync, [&] {
-      if (rank() != 0) return;
+      if (m_rank != 0) return;
       if (has_its_name()) {
         m_format->count_records();
         fsync_path(path(), m_call_disk);
@@ -243,23 +238,23 @@ private:
       fsync_folder_of(path());
     });
     m_written = path();
-    if (sums()) sums()->forget(static_cast<std::size_t>(records()));
+    if (m_sums) m_sums->forget(static_cast<std::size_t>(m_records));
   }
 
   /// Lines of all files, on rank 0.
   std::string gather_lines(std::int64_t step, bool grows) {
     const bool are_shared = m_format->files().front().owner == OutputFile::shared;
     Sums of_shared;
-    if (sums() && are_shared) {
+    if (m_sums && are_shared) {
       watched(Phase::checksum, [&] {
-        of_shared = sums()->reduce(comm(), schema(), static_cast<std::size_t>(records()));
+        of_shared = m_sums->reduce(m_comm, schema(), static_cast<std::size_t>(m_records));
       });
     }
     std::string lines;
     together(Phase::checksum, [&] {
       for (const OutputFile& file : my_files()) lines += line_of_file(file, step, grows, of_shared);
     });
-    if (!are_shared) watched(Phase::checksum, [&] { lines = gather(lines, comm()); });
+    if (!are_shared) watched(Phase::checksum, [&] { lines = gather(lines, m_comm); });
     return lines;
   }
 
@@ -272,11 +267,11 @@ private:
     line.name = std::filesystem::path(path() + file.suffix).filename().string();
     line.size = std::filesystem::file_size(written);
     line.step = step;
-    line.records = static_cast<std::size_t>(records());
+    line.records = static_cast<std::size_t>(m_records);
     line.grows = grows;
-    if (!this->sums()) return line_of(line);
+    if (!m_sums) return line_of(line);
     const bool is_shared = file.owner == OutputFile::shared;
-    line.first_record = is_shared ? this->sums()->first_record() : 0;
+    line.first_record = is_shared ? m_sums->first_record() : 0;
     line.sums = is_shared ? std::move(sums) : m_format->own_sums(line.records);
     if (m_metadata.empty()) m_metadata = fingerprint(contents_of(NcFile(written), written));
     line.metadata = m_metadata;
@@ -300,12 +295,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<File> open_sync(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                FileOptions options, bool makes_sums, const OpenFormat& open,
-                                const Topology& machine, const DiskCaller& call_disk,
-                                Statistics& total) {
-  return std::make_unique<SyncFile>(comm, path, schema, options, makes_sums, open, machine,
-                                    call_disk, total);
+std::unique_ptr<File> open_sync(NewFile file, const OpenFormat& open, const Topology& machine,
+                                const DiskCaller& call_disk) {
+  return std::make_unique<SyncFile>(std::move(file), open, machine, call_disk);
 }
 
 } // namespace nunatak::io

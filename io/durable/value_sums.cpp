@@ -1,7 +1,6 @@
 #include "io/durable/value_sums.hpp"
 
 #include "io/agree.hpp"
-#include "io/formats/define.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/read/source.hpp"
 #include "io/topology.hpp"
@@ -19,12 +18,6 @@ std::string sum_text(std::uint64_t sum) {
   char text[17];
   std::snprintf(text, sizeof text, "%016" PRIx64, sum);
   return text;
-}
-
-std::vector<std::size_t> shape_of_record(const Schema& schema, std::size_t v) {
-  std::vector<std::size_t> shape = schema.shape(schema.variables[v]);
-  if (schema.has_records(schema.variables[v])) shape.erase(shape.begin());
-  return shape;
 }
 
 void ValueSums::add(std::size_t v, std::size_t record, std::uint64_t sum) {
@@ -65,52 +58,6 @@ void ValueSums::forget(std::size_t records) {
   for (auto& sums : m_sums) sums.clear();
 }
 
-namespace {
-
-/// A variable whose values are summed.
-struct Summed {
-  std::size_t v;
-  Type type;
-  bool has_records = false;
-  std::vector<std::size_t> shape = {}; ///< without records
-  std::size_t sums = 1;                ///< one for each record
-};
-
-/// Variables of the types that nunatak writes; text and unsigned numbers have no sums.
-std::vector<Summed> summed_variables(const Contents& contents, std::size_t records) {
-  std::vector<Summed> all;
-  for (std::size_t v = 0; v < contents.variables.size(); ++v) {
-    const auto type = std::find_if(all_types.begin(), all_types.end(), [&](Type t) {
-      return nc_type_of(t) == contents.variables[v].nc_type;
-    });
-    if (type == all_types.end()) continue;
-    Summed summed{v, *type};
-    for (const std::size_t axis : contents.variables[v].axes) {
-      const std::size_t length = contents.dimensions[axis].length;
-      if (static_cast<int>(axis) == contents.record_dimension) {
-        summed.has_records = true;
-        summed.sums = std::min(records, length);
-      } else {
-        summed.shape.push_back(length);
-      }
-    }
-    all.push_back(std::move(summed));
-  }
-  return all;
-}
-
-/// The sum of a box of values, read into `buffer`.
-std::uint64_t sum_of_box(ReadSource& source, const Summed& variable, std::size_t record,
-                         const Box& box, Buffer& buffer) {
-  const std::size_t bytes = bytes_of(variable.type);
-  std::byte* const values = buffer.of_size(box.elements() * bytes);
-  source.read(variable.v, variable.has_records ? box.in_record(record) : box, bytes, values);
-  const Hyperslab slab{box.start, box.count, contiguous_strides(box.count), values, variable.type};
-  return summed(slab, variable.type, variable.shape, [](const Hyperslab& /*slab*/) {});
-}
-
-} // namespace
-
 /// Variables are cut into pieces of at most 16 MiB, dealt round-robin to the readers.
 FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records) {
   constexpr std::size_t piece_bytes = 16 << 20, pieces_between = 64;
@@ -118,13 +65,15 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
   const int rank = rank_in(comm);
   std::unique_ptr<ReadSource> source;
   const auto open = [&]() -> ReadSource& {
-    if (!source) source = read_each(path, MPI_COMM_SELF, {});
+    if (!source) source = open_source(ReadBy::each, path, MPI_COMM_SELF, {});
     return *source;
   };
   Contents contents;
   on_rank_0(comm, [&] { contents = open().contents(); });
   broadcast(contents, comm);
-  const std::vector<Summed> variables = summed_variables(contents, records);
+  const Schema schema = schema_of(contents, path);
+  if (const int d = contents.record_dimension; d >= 0)
+    records = std::min(records, contents.dimensions[static_cast<std::size_t>(d)].length);
   const Topology machine = make_topology(comm, 0);
   const std::vector<int> readers =
       machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
@@ -132,19 +81,30 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
   std::size_t n = 0;               // pieces so far
   Buffer buffer;
   KeptError error;
-  const auto add_piece = [&](const Summed& variable, std::size_t record, const Box& box) {
-    if (readers[n % readers.size()] == rank && !error.is_set())
-      error.keep([&] { sums.back() += sum_of_box(open(), variable, record, box, buffer); });
+  const auto add_piece = [&](std::size_t v, std::size_t record, const Box& box) {
+    const Type type = schema.variables[v].type;
+    if (readers[n % readers.size()] == rank && !error.is_set()) {
+      error.keep([&] {
+        std::byte* const values = buffer.of_size(box.elements() * bytes_of(type));
+        open().read(v, record == no_record ? box : box.in_record(record), bytes_of(type), values);
+        const Hyperslab slab{box.start, box.count, contiguous_strides(box.count), values, type};
+        sums.back() += summed(slab, type, schema.record_shape(v), [](const Hyperslab&) {});
+      });
+    }
     if (++n % (pieces_between * readers.size()) != 0) return;
     MPI_Barrier(comm);
     Watchdog::of_process().advance(); // of ranks that do not read, too
   };
-  for (const Summed& variable : variables) {
-    const Box whole{std::vector<std::size_t>(variable.shape.size(), 0), variable.shape};
-    for (std::size_t record = 0; record < variable.sums; ++record) {
+  const auto sums_of = [&](std::size_t v) {
+    return schema.has_records(schema.variables[v]) ? records : 1;
+  };
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const bool has_records = schema.has_records(schema.variables[v]);
+    for (std::size_t record = 0; record < sums_of(v); ++record) {
       sums.push_back(0);
-      for (const Box& box : cut(whole, piece_bytes / bytes_of(variable.type)))
-        add_piece(variable, record, box);
+      for (const Box& box :
+           cut(whole_box(schema, v), piece_bytes / bytes_of(schema.variables[v].type)))
+        add_piece(v, has_records ? record : no_record, box);
     }
   }
   agree(comm, [&] { error.rethrow(); });
@@ -152,9 +112,9 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
                 comm);
   FoundSums found{{}, fingerprint(contents)};
   auto next = sums.begin();
-  for (const Summed& variable : variables) {
-    const auto end = next + static_cast<std::ptrdiff_t>(variable.sums);
-    found.sums[contents.variables[variable.v].name].assign(next, end);
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const auto end = next + static_cast<std::ptrdiff_t>(sums_of(v));
+    found.sums[schema.variables[v].name].assign(next, end);
     next = end;
   }
   return found;

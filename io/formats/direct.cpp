@@ -14,10 +14,10 @@
 // measure MPI-IO. Only the number of records in the header changes: the file grows in place.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/formats/classic.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/runs.hpp"
+#include "io/formats/storage.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/registry.hpp"
 
@@ -131,10 +131,9 @@ private:
   MPI_File m_file = MPI_FILE_NULL;
 };
 
-class Direct final : public Format {
+class Direct final : public FileFormat {
 public:
-  Direct(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options) {}
+  using FileFormat::FileFormat;
 
   void use_stripe(std::size_t bytes) override { m_pending.use_stripe(bytes); }
 
@@ -156,7 +155,7 @@ public:
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    if (slab.elements() == 0 || m_error.is_set()) return;
+    if (slab.elements() == 0) return;
     const Variable& variable = m_schema.variables[v];
     if (m_schema.has_records(variable))
       m_records = std::max(m_records, slab.start[0] + slab.count[0]);
@@ -168,14 +167,10 @@ public:
       to_big_endian(place, elements, element);
       return place;
     };
-    m_error.keep(
-        [&] { m_pending.put(m_schema, m_layout, v, slab, values, [this] { write_pending(); }); });
+    m_pending.put(m_schema, m_layout, v, slab, values, [this] { write_pending(); });
   }
 
-  void wait() override {
-    if (!m_error.is_set()) m_error.keep([&] { write_pending(); });
-    m_error.rethrow();
-  }
+  void wait() override { write_pending(); }
 
   void close() override {
     flush_values();
@@ -194,12 +189,16 @@ public:
 
   /// All values are in the file, and the file has the length of its records.
   void flush_values() override {
-    if (!m_error.is_set()) m_error.keep([&] { write_pending(); });
-    if (!m_error.is_set()) m_error.keep([&] { write_edges(); });
+    KeptError error;
+    error.keep([&] {
+      write_pending();
+      m_pending.flush_edges(
+          [this](const auto& runs, std::size_t bytes) { write_all(runs, bytes); });
+    });
     std::uint64_t records = m_records; // a rank may have seen fewer
     MPI_Allreduce(MPI_IN_PLACE, &records, 1, MPI_UINT64_T, MPI_MAX, m_comm);
     m_records = records;
-    m_error.rethrow();
+    error.rethrow();
     if (m_rank != 0) return;
     at(name() + "': expected to set its length",
        [&] { m_file->set_size(padded_size(m_layout, records)); });
@@ -231,8 +230,6 @@ public:
     return reopened;
   }
 
-  Work work() const override { return m_work; }
-
 private:
   /// Run `f`, whose errors give the cause alone. `what`: the file and what was expected.
   template <class F> static void at(const std::string& what, const F& f) {
@@ -258,9 +255,6 @@ private:
   void write_pending() {
     m_pending.flush(m_rank,
                     [this](const auto& runs, std::size_t bytes) { write_all(runs, bytes); });
-  }
-  void write_edges() {
-    m_pending.flush_edges([this](const auto& runs, std::size_t bytes) { write_all(runs, bytes); });
   }
   void write_all(const std::vector<Run>& runs, std::size_t bytes) {
     const auto write_runs = [&] {
@@ -329,11 +323,6 @@ private:
   static constexpr std::size_t count_begin = 4;
   static constexpr std::size_t header = static_cast<std::size_t>(-1); ///< for Run::v
 
-  MPI_Comm m_comm;
-  int m_rank = rank_in(m_comm);
-  std::string m_path;
-  const Schema& m_schema;
-  Options m_options;
   /// The variables, record_size and header_end on all ranks, the rest on rank 0.
   ClassicLayout m_layout;
   std::unique_ptr<Calls> m_file;
@@ -342,8 +331,6 @@ private:
   Buffer m_buffer;                ///< of their values
   std::string m_header;           ///< as it was defined, on rank 0
   bool m_has_new_history = false; ///< not yet written to the reopened file; on rank 0
-  KeptError m_error;
-  Work m_work;
 };
 
 } // namespace

@@ -8,7 +8,7 @@
 // throw on some ranks only after its own collective calls: the File then makes all ranks throw.
 #pragma once
 
-#include "io/durable/durable.hpp"
+#include "io/agree.hpp"
 #include "io/durable/value_sums.hpp"
 #include "io/options.hpp"
 #include "io/pack.hpp"
@@ -107,6 +107,22 @@ public:
   virtual std::map<std::string, std::string> hints() const { return {}; }
   /// The files on disk, the same list on every rank: one, none, or one per aggregator.
   virtual std::vector<OutputFile> files() const { return {OutputFile{}}; }
+};
+
+/// What formats that write one file have in common.
+class FileFormat : public Format {
+public:
+  FileFormat(MPI_Comm comm, std::string path, const Schema& schema, const Options& options)
+      : m_comm(comm), m_path(std::move(path)), m_schema(schema), m_options(options) {}
+  Work work() const override { return m_work; }
+
+protected:
+  MPI_Comm m_comm;
+  int m_rank = rank_in(m_comm);
+  std::string m_path;
+  const Schema& m_schema;
+  Options m_options;
+  Work m_work;
 };
 
 /// Creates (or overwrites) a file. Collective. `schema` must outlive the format.

@@ -3,10 +3,10 @@
 //
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/formats/chunks.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/formats/storage.hpp"
 #include "io/registry.hpp"
 
 #include <netcdf.h>
@@ -68,10 +68,10 @@ private:
   Attribute* m_file = new Attribute; ///< lives as long as the attribute
 };
 
-class Netcdf4 final : public Format {
+class Netcdf4 final : public FileFormat {
 public:
   Netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options), m_file(comm),
+      : FileFormat(comm, path, schema, options), m_file(comm),
         m_parts(options.copy_bytes(), static_cast<std::size_t>(size_of(comm))) {
     // for HDF5 objects at least that large; the setting is global
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
@@ -127,7 +127,6 @@ public:
       bytes += bytes_of_chunks(m_schema, variable, m_options, records);
     return bytes;
   }
-  Work work() const override { return m_work; }
   /// NetCDF-C does not expose the hints that the MPI library reports.
   std::map<std::string, std::string> hints() const override { return used_hints(m_options.hints); }
 
@@ -171,26 +170,15 @@ private:
         nc_strerror(status) + cause_of_failed_write(error, m_path, bytes));
   }
 
-  MPI_Comm m_comm;
-  std::string m_path;
-  const Schema& m_schema;
-  Options m_options;
   int m_ncid = -1;
   OpenFile m_file;
   std::vector<int> m_ids;
   Waiting m_parts; ///< nothing waits: HDF5 writes at once
   Buffer m_buffer;
   KeptError m_error;
-  Work m_work;
 };
 
 } // namespace
-
-void check_netcdf4(const Options& options) {
-  if (options.deflate > 9)
-    throw Error("output: deflate: expected a level of 0 to 9, found " +
-                std::to_string(options.deflate));
-}
 
 std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema,
                                      const Options& options) {

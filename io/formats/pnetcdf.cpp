@@ -11,10 +11,10 @@
 // PnetCDF then reads and writes all of them. The bytes moved follow from the offsets.
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
-#include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/formats/storage.hpp"
 #include "io/read/classic_header.hpp"
 
 #include <pnetcdf.h>
@@ -45,12 +45,12 @@ struct PnetcdfC {
   static const char* message(int status) { return ncmpi_strerror(status); }
 };
 
-class Pnetcdf final : public Format {
+class Pnetcdf final : public FileFormat {
 public:
   /// `is_hybrid`: rank 0 defines the file.
   Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
           bool is_hybrid)
-      : m_comm(comm), m_path(path), m_schema(schema), m_options(options),
+      : FileFormat(comm, path, schema, options),
         m_waiting(options.copy_bytes(), static_cast<std::size_t>(size_of(comm))),
         m_is_hybrid(is_hybrid) {
     if (is_hybrid) return;
@@ -99,7 +99,6 @@ public:
     return m_moved.layout().size(records);
   }
 
-  Work work() const override { return m_work; }
   std::map<std::string, std::string> hints() const override { return m_hints; }
 
 private:
@@ -184,10 +183,6 @@ private:
                 "expected to write; found: " + ncmpi_strerror(status) + cause);
   }
 
-  MPI_Comm m_comm;
-  std::string m_path;
-  const Schema& m_schema;
-  Options m_options;
   int m_ncid = -1;
   std::vector<int> m_ids; ///< of each variable; -1: not defined yet
   Waiting m_waiting;
@@ -199,7 +194,6 @@ private:
   Copies m_copies;
   std::map<std::string, std::string> m_hints;
   KeptError m_error;
-  Work m_work;
 };
 
 } // namespace

@@ -3,9 +3,9 @@
 // A layout with one aggregator gathers the values (layouts/remap.hpp), at most
 // Options::copy_bytes() at a time. `define interleaved`: see pnetcdf.cpp; NetCDF-C moves less.
 #include "io/agree.hpp"
-#include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
+#include "io/formats/storage.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/read/classic_header.hpp"
 
@@ -18,11 +18,10 @@ namespace nunatak::io {
 namespace {
 
 /// Does nothing on other ranks than 0.
-class Serial final : public Format {
+class Serial final : public FileFormat {
 public:
   Serial(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : m_rank(rank_in(comm)), m_path(path), m_schema(schema), m_options(options),
-        m_ids(schema.variables.size(), -1) {}
+      : FileFormat(comm, path, schema, options), m_ids(schema.variables.size(), -1) {}
   ~Serial() override {
     if (m_ncid >= 0) nc_close(m_ncid);
   }
@@ -72,7 +71,6 @@ public:
     m_ncid = -1;
     check(nc_close(ncid), "close");
   }
-  Work work() const override { return m_work; }
 
 private:
   void check(int status, const std::string& what) const {
@@ -89,16 +87,11 @@ private:
     m_work.moved_bytes += m_moved.count(m_path, false);
   }
 
-  int m_rank;
-  std::string m_path;
-  const Schema& m_schema;
-  Options m_options;
   int m_ncid = -1;        ///< on rank 0
   std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
   int m_n_late = 0;       ///< late definitions so far
   MovedBytes m_moved;
   Buffer m_packed;
-  Work m_work;
 };
 
 } // namespace

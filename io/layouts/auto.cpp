@@ -40,7 +40,7 @@ void append_run(const Box& box, std::size_t first, std::size_t last, std::vector
   if (last % row != 0) part(end, 0, last % row);
 }
 
-class ByCost final : public Choice {
+class ByCost {
 public:
   ByCost(MPI_Comm comm, const Schema& schema, const Topology& topology,
          const std::vector<int>& aggregators, const Stripes& stripes, const Format& native)
@@ -48,7 +48,7 @@ public:
         m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_locks(stripes.locks),
         m_native(native), m_costs(schema.variables.size()) {}
 
-  bool moves(std::size_t v, const Hyperslab& slab) override {
+  bool moves(std::size_t v, const Hyperslab& slab) {
     const Cost*& cost = m_costs[v];
     if (cost == nullptr) {
       const auto [place, is_new] =
@@ -66,7 +66,7 @@ public:
   /// What each aggregator writes of a variable that moves.
   Boxes boxes(std::size_t v) { return boxes(v, m_costs[v]->move); }
 
-  std::string text() const override {
+  std::string text() const {
     const auto n = [](std::int64_t number) { return std::to_string(number); };
     return n(m_stay.variables) + " variable(s) stay: " + n(m_stay.calls) + " calls; " +
            n(m_move.variables) + " variable(s) move: " + n(m_move.sent) +
@@ -202,13 +202,7 @@ std::uint64_t begin_in_section(const Schema& schema, std::size_t v) {
 
 Boxes segment_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
                     std::size_t stripe) {
-  const Variable& variable = schema.variables[v];
-  const auto is_distributed = [&](const std::string& name) {
-    return schema.dimensions[schema.dimension(name)].distributed;
-  };
-  const auto slowest = variable.dimensions.begin() + (schema.has_records(variable) ? 1 : 0);
-  if (slowest >= variable.dimensions.end() || !is_distributed(*slowest) ||
-      std::any_of(slowest + 1, variable.dimensions.end(), is_distributed))
+  if (distributed_places(schema, v) != std::vector<std::size_t>{0})
     return morton_boxes(schema, v, aggregators, stripe);
   return run_boxes(schema, v, {aggregators, stripe}, begin_in_section(schema, v));
 }
@@ -227,12 +221,13 @@ std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Opt
                                   const Topology& topology, const std::vector<int>& aggregators,
                                   std::unique_ptr<Format> inner, const Stripes& stripes) {
   if (stripes.locks) inner->use_stripe(stripes.bytes);
-  auto choice = std::make_unique<ByCost>(comm, schema, topology, aggregators, stripes, *inner);
-  const BoxesOf boxes = [by_cost = choice.get()](const Schema&, std::size_t v) {
-    return by_cost->boxes(v);
-  };
-  return make_remap(comm, schema, options, topology, aggregators, boxes, std::move(inner),
-                    std::move(choice));
+  const auto by_cost =
+      std::make_shared<ByCost>(comm, schema, topology, aggregators, stripes, *inner);
+  const Choice choice{[=](std::size_t v, const Hyperslab& slab) { return by_cost->moves(v, slab); },
+                      [=] { return by_cost->text(); }};
+  return make_remap(
+      comm, schema, options, topology, aggregators,
+      [=](const Schema&, std::size_t v) { return by_cost->boxes(v); }, std::move(inner), choice);
 }
 
 } // namespace nunatak::io

@@ -1,7 +1,6 @@
-#include "io/layouts/join.hpp"
+#include "io/layouts/split_files.hpp"
 
 #include "io/agree.hpp"
-#include "io/layouts/split_files.hpp"
 #include "io/read/source.hpp"
 #include "io/writer.hpp"
 
@@ -33,33 +32,6 @@ const Contents::Attribute* decomposition_of(const Contents& contents, std::size_
   return find(contents.attributes, std::string(decomposition_attribute) + "_" + name);
 }
 
-Type type_of_word(const std::string& word, const std::string& what) {
-  const char* const words[] = {"byte", "short", "int", "int64", "float", "double"}; // as all_types
-  const auto found = std::find(std::begin(words), std::end(words), word);
-  if (found != std::end(words)) return all_types[static_cast<std::size_t>(found - words)];
-  throw Error(what + ": expected byte, short, int, int64, float or double, found " + word);
-}
-
-std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& given,
-                                     const std::string& owner) {
-  std::vector<Attribute> attributes;
-  for (const Contents::Attribute& a : given) {
-    if (a.is_text) {
-      attributes.emplace_back(a.name, a.text);
-    } else if (a.name != subfiles_attribute) {
-      with_type(type_of_word(a.type, "attribute '" + owner + ":" + a.name + "'"), [&](auto zero) {
-        using T = decltype(zero);
-        if constexpr (std::is_integral_v<T>) {
-          attributes.emplace_back(a.name, std::vector<T>(a.integers.begin(), a.integers.end()));
-        } else {
-          attributes.emplace_back(a.name, std::vector<T>(a.numbers.begin(), a.numbers.end()));
-        }
-      });
-    }
-  }
-  return attributes;
-}
-
 /// The subfiles of a set, which belong together and cover everything.
 ///
 ///   run.nc.0000  x 1..6      thk:   boxes (y 0..6, x 0..5) of 0, (y 0..6, x 6..10) of 1
@@ -67,7 +39,37 @@ std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& giv
 class Subfiles {
 public:
   /// Collective: subfile n is read by rank n modulo the number of ranks.
-  Subfiles(MPI_Comm comm, const std::string& path);
+  Subfiles(MPI_Comm comm, const std::string& path) : m_path(path) {
+    Contents first;
+    on_rank_0(comm, [&] { first = source(0).contents(); });
+    broadcast(first, comm);
+    const Contents::Attribute* const number = find(first.attributes, subfiles_attribute);
+    if (number == nullptr || number->integers.size() != 1 || number->integers[0] < 1)
+      fail(0, std::string("expected the attribute ") + subfiles_attribute +
+                  ", the number of subfiles, found none");
+    m_size = static_cast<std::size_t>(number->integers[0]);
+    Ranges ranges;
+    m_whole = whole_of(0, first, ranges);
+    m_ranges.assign(m_size * ranges.size(), 0);
+    agree(comm, [&] {
+      const auto rank = static_cast<std::size_t>(rank_in(comm)),
+                 n_ranks = static_cast<std::size_t>(size_of(comm));
+      for (std::size_t n = rank; n < m_size; n += n_ranks) {
+        compare(n, whole_of(n, source(n).contents(), ranges));
+        std::copy(ranges.begin(), ranges.end(),
+                  m_ranges.begin() + static_cast<std::ptrdiff_t>(n * ranges.size()));
+      }
+    });
+    MPI_Allreduce(MPI_IN_PLACE, m_ranges.data(), static_cast<int>(m_ranges.size()), MPI_UINT64_T,
+                  MPI_SUM, comm);
+    m_schema = schema_of(m_whole, path_of(0));
+    for (std::size_t d = 0; d < first.dimensions.size(); ++d)
+      m_schema.dimensions[d].distributed = decomposition_of(first, d) != nullptr;
+    std::vector<Attribute>& of_file = m_schema.attributes;
+    of_file.erase(std::find_if(of_file.begin(), of_file.end(),
+                               [](const Attribute& a) { return a.name == subfiles_attribute; }));
+    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) m_parts.push_back(make_parts(v));
+  }
 
   std::size_t size() const { return m_size; }
   std::size_t records() const {
@@ -85,7 +87,13 @@ public:
   const std::vector<Part>& parts(std::size_t v) const { return m_parts[v]; }
 
   /// Values, as stored, of a box (of the whole, in a part of v) from a subfile, row-major. Local.
-  void read(std::size_t v, std::size_t record, std::size_t subfile, Box box, std::byte* values);
+  void read(std::size_t v, std::size_t record, std::size_t subfile, Box box, std::byte* values) {
+    const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
+    for (std::size_t a = lead(v); a < axes.size(); ++a)
+      box.start[a - lead(v)] -= range(subfile, axes[a])[0];
+    if (lead(v) == 1) box = box.in_record(record);
+    source(subfile).read(v, box, bytes_of(m_schema.variables[v].type), values);
+  }
 
 private:
   using Ranges = std::vector<std::size_t>; ///< first index and length, of each dimension
@@ -94,206 +102,132 @@ private:
   [[noreturn]] void fail(std::size_t subfile, const std::string& what) const {
     throw Error("file '" + path_of(subfile) + "': " + what);
   }
-  ReadSource& source(std::size_t subfile);
-  Contents whole_of(std::size_t subfile, Contents contents, Ranges& ranges) const;
-  void compare(std::size_t subfile, const Contents& whole) const;
-  Schema make_schema() const;
-  std::vector<Part> make_parts(std::size_t v) const;
   std::size_t lead(std::size_t v) const { return m_schema.has_records(m_schema.variables[v]); }
   /// Of a dimension in a subfile.
   const std::size_t* range(std::size_t subfile, std::size_t dimension) const {
     return &m_ranges[2 * (subfile * m_whole.dimensions.size() + dimension)];
   }
 
+  ReadSource& source(std::size_t subfile) {
+    const auto found = m_open.find(subfile);
+    if (found != m_open.end()) return *found->second;
+    if (m_open.size() >= most_open) m_open.clear();
+    try {
+      return *(m_open[subfile] = open_source(ReadBy::each, path_of(subfile), MPI_COMM_SELF, {}));
+    } catch (const Error& e) {
+      m_open.erase(subfile);
+      const std::string which =
+          m_size == 0 ? "the first subfile" : "one of " + std::to_string(m_size) + " subfiles";
+      throw Error(std::string(e.what()) + " (" + which + " of '" + m_path + "')");
+    }
+  }
+
+  /// What a subfile says about the whole, and its `ranges` of it.
+  Contents whole_of(std::size_t subfile, Contents contents, Ranges& ranges) const {
+    ranges.clear();
+    std::vector<std::size_t> lengths; // of the whole
+    for (std::size_t d = 0; d < contents.dimensions.size(); ++d) {
+      const Contents::Dimension& dimension = contents.dimensions[d];
+      const auto length = static_cast<std::int64_t>(dimension.length);
+      std::vector<std::int64_t> n = {1, length, 1, length};
+      if (const Contents::Attribute* const a = decomposition_of(contents, d)) n = a->integers;
+      if (n.size() != 4 || n[0] != 1 || n[2] < 1 || n[3] > n[1] || n[3] - n[2] + 1 != length) {
+        std::string found;
+        for (const std::int64_t number : n) found += " " + std::to_string(number);
+        fail(subfile, std::string(decomposition_attribute) + " of dimension '" + dimension.name +
+                          "': expected 1, its whole length, and first and last index of the " +
+                          std::to_string(length) + " in this file, found" + found);
+      }
+      lengths.push_back(static_cast<std::size_t>(n[1]));
+      ranges.push_back(static_cast<std::size_t>(n[2] - 1));
+      ranges.push_back(dimension.length);
+    }
+    for (std::size_t d = 0; d < lengths.size(); ++d) contents.dimensions[d].length = lengths[d];
+    const auto remove_decomposition = [](std::vector<Contents::Attribute>& attributes) {
+      attributes.erase(std::remove_if(attributes.begin(), attributes.end(), is_decomposition),
+                       attributes.end());
+    };
+    remove_decomposition(contents.attributes);
+    for (Contents::Variable& v : contents.variables) remove_decomposition(v.attributes);
+    return contents;
+  }
+
+  /// Error with the first difference, by its place in the contents (/dimensions/2/length).
+  void compare(std::size_t subfile, const Contents& whole) const {
+    using nlohmann::json;
+    const json expected = json::from_cbor(message_of(m_whole)),
+               found = json::from_cbor(message_of(whole)), difference = json::diff(expected, found);
+    if (difference.empty()) return;
+    const json::json_pointer place(difference[0]["path"].get<std::string>());
+    const auto text = [&](const json& contents) {
+      return contents.contains(place) ? contents.at(place).dump() : "none";
+    };
+    json::json_pointer owner = place; // of the difference: a dimension, a variable, an attribute
+    while (!owner.empty() && !expected.contains(owner / "name")) owner.pop_back();
+    const std::string name =
+        owner.empty() ? "" : " ('" + expected.at(owner / "name").get<std::string>() + "')";
+    fail(subfile, place.to_string() + name + ": expected " + text(expected) +
+                      ", as in the first subfile, found " + text(found));
+  }
+
+  /// Error if the parts of a variable overlap or leave gaps.
+  std::vector<Part> make_parts(std::size_t v) const {
+    const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
+    const std::string what = "variable '" + m_schema.variables[v].name + "'";
+    std::vector<Part> parts;
+    std::size_t found = 0;
+    std::set<std::vector<std::size_t>> boxes;
+    for (std::size_t n = 0; n < m_size; ++n) {
+      Part part{n, {}};
+      std::vector<std::size_t> numbers; // of the box
+      for (std::size_t a = lead(v); a < axes.size(); ++a) {
+        const std::size_t* const r = range(n, axes[a]);
+        part.box.start.push_back(r[0]);
+        part.box.count.push_back(r[1]);
+        numbers.insert(numbers.end(), r, r + 2);
+      }
+      if (!boxes.insert(numbers).second) continue; // an earlier subfile has it
+      for (const Part& other : parts) {
+        if (meet(part.box, other.box).elements() == 0) continue;
+        fail(n, what + ": expected a part that no other subfile has, found some of it in '" +
+                    path_of(other.subfile) + "'");
+      }
+      found += part.box.elements();
+      parts.push_back(std::move(part));
+    }
+    const std::size_t expected =
+        m_schema.bytes(m_schema.variables[v]) / bytes_of(m_schema.variables[v].type);
+    if (found == expected) return parts;
+    throw Error("file '" + m_path + "': " + what + ": expected " + std::to_string(expected) +
+                " values in " + std::to_string(m_size) + " subfiles, found " +
+                std::to_string(found));
+  }
+
   std::string m_path;
   std::size_t m_size = 0;
   Contents m_whole; ///< as subfile 0 describes it
-  std::vector<bool> m_is_cut;
-  Ranges m_ranges; ///< of all subfiles
+  Ranges m_ranges;  ///< of all subfiles
   Schema m_schema;
   std::vector<std::vector<Part>> m_parts;
   std::map<std::size_t, std::unique_ptr<ReadSource>> m_open;
 };
 
-Subfiles::Subfiles(MPI_Comm comm, const std::string& path) : m_path(path) {
-  Contents first;
-  on_rank_0(comm, [&] { first = source(0).contents(); });
-  broadcast(first, comm);
-  const Contents::Attribute* const number = find(first.attributes, subfiles_attribute);
-  if (number == nullptr || number->integers.size() != 1 || number->integers[0] < 1)
-    fail(0, std::string("expected the attribute ") + subfiles_attribute +
-                ", the number of subfiles, found none");
-  m_size = static_cast<std::size_t>(number->integers[0]);
-  Ranges ranges;
-  m_whole = whole_of(0, first, ranges);
-  m_ranges.assign(m_size * ranges.size(), 0);
-  agree(comm, [&] {
-    const auto rank = static_cast<std::size_t>(rank_in(comm)),
-               n_ranks = static_cast<std::size_t>(size_of(comm));
-    for (std::size_t n = rank; n < m_size; n += n_ranks) {
-      compare(n, whole_of(n, source(n).contents(), ranges));
-      std::copy(ranges.begin(), ranges.end(),
-                m_ranges.begin() + static_cast<std::ptrdiff_t>(n * ranges.size()));
-    }
-  });
-  MPI_Allreduce(MPI_IN_PLACE, m_ranges.data(), static_cast<int>(m_ranges.size()), MPI_UINT64_T,
-                MPI_SUM, comm);
-  for (std::size_t d = 0; d < first.dimensions.size(); ++d)
-    m_is_cut.push_back(decomposition_of(first, d) != nullptr);
-  m_schema = make_schema();
-  for (std::size_t v = 0; v < m_schema.variables.size(); ++v) m_parts.push_back(make_parts(v));
-}
-
-ReadSource& Subfiles::source(std::size_t subfile) {
-  const auto found = m_open.find(subfile);
-  if (found != m_open.end()) return *found->second;
-  if (m_open.size() >= most_open) m_open.clear();
-  try {
-    return *(m_open[subfile] = read_each(path_of(subfile), MPI_COMM_SELF, {}));
-  } catch (const Error& e) {
-    m_open.erase(subfile);
-    const std::string which =
-        m_size == 0 ? "the first subfile" : "one of " + std::to_string(m_size) + " subfiles";
-    throw Error(std::string(e.what()) + " (" + which + " of '" + m_path + "')");
-  }
-}
-
-/// What a subfile says about the whole, and its `ranges` of it.
-Contents Subfiles::whole_of(std::size_t subfile, Contents contents, Ranges& ranges) const {
-  ranges.clear();
-  std::vector<std::size_t> lengths; // of the whole
-  for (std::size_t d = 0; d < contents.dimensions.size(); ++d) {
-    const Contents::Dimension& dimension = contents.dimensions[d];
-    const auto length = static_cast<std::int64_t>(dimension.length);
-    std::vector<std::int64_t> n = {1, length, 1, length};
-    if (const Contents::Attribute* const a = decomposition_of(contents, d)) n = a->integers;
-    if (n.size() != 4 || n[0] != 1 || n[2] < 1 || n[3] > n[1] || n[3] - n[2] + 1 != length) {
-      std::string found;
-      for (const std::int64_t number : n) found += " " + std::to_string(number);
-      fail(subfile, std::string(decomposition_attribute) + " of dimension '" + dimension.name +
-                        "': expected 1, its whole length, and first and last index of the " +
-                        std::to_string(length) + " in this file, found" + found);
-    }
-    lengths.push_back(static_cast<std::size_t>(n[1]));
-    ranges.push_back(static_cast<std::size_t>(n[2] - 1));
-    ranges.push_back(dimension.length);
-  }
-  for (std::size_t d = 0; d < lengths.size(); ++d) contents.dimensions[d].length = lengths[d];
-  const auto remove_decomposition = [](std::vector<Contents::Attribute>& attributes) {
-    attributes.erase(std::remove_if(attributes.begin(), attributes.end(), is_decomposition),
-                     attributes.end());
-  };
-  remove_decomposition(contents.attributes);
-  for (Contents::Variable& v : contents.variables) remove_decomposition(v.attributes);
-  return contents;
-}
-
-/// Error with the first difference, by its place in the contents (/dimensions/2/length).
-void Subfiles::compare(std::size_t subfile, const Contents& whole) const {
-  using nlohmann::json;
-  const json expected = json::from_cbor(message_of(m_whole)),
-             found = json::from_cbor(message_of(whole)), difference = json::diff(expected, found);
-  if (difference.empty()) return;
-  const json::json_pointer place(difference[0]["path"].get<std::string>());
-  const auto text = [&](const json& contents) {
-    return contents.contains(place) ? contents.at(place).dump() : "none";
-  };
-  json::json_pointer owner = place; // of the difference: a dimension, a variable, an attribute
-  while (!owner.empty() && !expected.contains(owner / "name")) owner.pop_back();
-  const std::string name =
-      owner.empty() ? "" : " ('" + expected.at(owner / "name").get<std::string>() + "')";
-  fail(subfile, place.to_string() + name + ": expected " + text(expected) +
-                    ", as in the first subfile, found " + text(found));
-}
-
-Schema Subfiles::make_schema() const {
-  Schema schema;
-  for (std::size_t d = 0; d < m_whole.dimensions.size(); ++d) {
-    const Contents::Dimension& dimension = m_whole.dimensions[d];
-    schema.dimensions.push_back(
-        {dimension.name, dimension.unlimited ? unlimited : dimension.length, m_is_cut[d]});
-  }
-  for (const Contents::Variable& v : m_whole.variables) {
-    Variable& variable = schema.variables.emplace_back();
-    variable.name = v.name;
-    variable.type = type_of_word(v.type, "file '" + path_of(0) + "': variable '" + v.name + "'");
-    for (const std::size_t d : v.axes) variable.dimensions.push_back(m_whole.dimensions[d].name);
-    variable.attributes = attributes_of(v.attributes, v.name);
-  }
-  schema.attributes = attributes_of(m_whole.attributes, "");
-  return schema;
-}
-
-/// Error if the parts of a variable overlap or leave gaps.
-std::vector<Subfiles::Part> Subfiles::make_parts(std::size_t v) const {
-  const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
-  const std::string what = "variable '" + m_schema.variables[v].name + "'";
-  std::vector<Part> parts;
-  std::size_t found = 0;
-  std::set<std::vector<std::size_t>> boxes;
-  for (std::size_t n = 0; n < m_size; ++n) {
-    Part part{n, {}};
-    std::vector<std::size_t> numbers; // of the box
-    for (std::size_t a = lead(v); a < axes.size(); ++a) {
-      const std::size_t* const r = range(n, axes[a]);
-      part.box.start.push_back(r[0]);
-      part.box.count.push_back(r[1]);
-      numbers.insert(numbers.end(), r, r + 2);
-    }
-    if (!boxes.insert(numbers).second) continue; // an earlier subfile has it
-    for (const Part& other : parts) {
-      if (meet(part.box, other.box).elements() == 0) continue;
-      fail(n, what + ": expected a part that no other subfile has, found some of it in '" +
-                  path_of(other.subfile) + "'");
-    }
-    found += part.box.elements();
-    parts.push_back(std::move(part));
-  }
-  const std::size_t expected =
-      m_schema.bytes(m_schema.variables[v]) / bytes_of(m_schema.variables[v].type);
-  if (found == expected) return parts;
-  throw Error("file '" + m_path + "': " + what + ": expected " + std::to_string(expected) +
-              " values in " + std::to_string(m_size) + " subfiles, found " + std::to_string(found));
-}
-
-void Subfiles::read(std::size_t v, std::size_t record, std::size_t subfile, Box box,
-                    std::byte* values) {
-  const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
-  for (std::size_t a = lead(v); a < axes.size(); ++a)
-    box.start[a - lead(v)] -= range(subfile, axes[a])[0];
-  if (lead(v) == 1) box = box.in_record(record);
-  source(subfile).read(v, box, bytes_of(m_schema.variables[v].type), values);
-}
-
-/// Put values of variable v, laid out as in the file; nullptr: nothing.
-void put(File& file, std::size_t v, std::size_t record, const Box& box, const std::byte* data) {
-  const Variable& variable = file.schema().variables[v];
-  const Block block{box.start, box.count, {}};
-  with_type(variable.type, [&](auto zero) {
-    const auto* const values = reinterpret_cast<const decltype(zero)*>(data);
-    file.put(variable.name, record, block, values);
-  });
-}
-
 /// One record of a variable, or all (no_record). All ranks call put equally often.
 void copy_variable(MPI_Comm comm, Subfiles& subfiles, File& file, std::size_t v, std::size_t record,
                    std::size_t buffer) {
   const int rank = rank_in(comm), size = size_of(comm);
-  const std::size_t bytes = bytes_of(file.schema().variables[v].type),
+  const Variable& variable = file.schema().variables[v];
+  const std::size_t bytes = bytes_of(variable.type),
                     limit = std::max<std::size_t>(1, buffer / bytes);
-  struct Step {
-    std::size_t subfile;
-    Box box;
-  };
   // of all ranks, so that each knows their number
-  std::vector<std::vector<Step>> steps(static_cast<std::size_t>(size));
+  std::vector<std::vector<Subfiles::Part>> steps(static_cast<std::size_t>(size));
   for (const Subfiles::Part& part : subfiles.parts(v)) {
     for (const Box& box : cut(part.box, limit))
       steps[part.subfile % steps.size()].push_back({part.subfile, box});
   }
   std::size_t most = 0;
   for (const auto& of_rank : steps) most = std::max(most, of_rank.size());
-  const std::vector<Step>& mine = steps[static_cast<std::size_t>(rank)];
+  const std::vector<Subfiles::Part>& mine = steps[static_cast<std::size_t>(rank)];
   Buffer values;
   for (std::size_t n = 0; n < most; ++n) {
     std::byte* data = nullptr;
@@ -304,7 +238,7 @@ void copy_variable(MPI_Comm comm, Subfiles& subfiles, File& file, std::size_t v,
       data = values.of_size(box.elements() * bytes);
       subfiles.read(v, record, mine[n].subfile, box, data);
     });
-    put(file, v, record, box, data);
+    file.put(variable.name, record, {box.start, box.count, {}}, data, variable.type);
   }
 }
 

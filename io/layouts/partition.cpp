@@ -15,18 +15,6 @@ std::size_t first_of(std::size_t length, std::size_t n, std::size_t parts) {
   return length * n / parts;
 }
 
-/// Indices of the distributed dimensions of a variable, without the record dimension.
-std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v) {
-  std::vector<std::size_t> places;
-  const Variable& variable = schema.variables[v];
-  const std::size_t lead = schema.has_records(variable) ? 1 : 0;
-  for (std::size_t n = lead; n < variable.dimensions.size(); ++n) {
-    if (schema.dimensions[schema.dimension(variable.dimensions[n])].distributed)
-      places.push_back(n - lead);
-  }
-  return places;
-}
-
 /// The largest r with r^n <= x, of at least 1.
 std::size_t root(std::size_t x, std::size_t n) {
   const auto fits = [&](std::size_t r) {
@@ -92,11 +80,19 @@ std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std:
 } // namespace
 
 Box whole_box(const Schema& schema, std::size_t v) {
-  Box box;
-  box.count = schema.shape(schema.variables[v]);
-  if (schema.has_records(schema.variables[v])) box.count.erase(box.count.begin());
-  box.start.assign(box.count.size(), 0);
-  return box;
+  const std::vector<std::size_t> count = schema.record_shape(v);
+  return {std::vector<std::size_t>(count.size(), 0), count};
+}
+
+std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v) {
+  std::vector<std::size_t> places;
+  const Variable& variable = schema.variables[v];
+  const std::size_t lead = schema.has_records(variable) ? 1 : 0;
+  for (std::size_t n = lead; n < variable.dimensions.size(); ++n) {
+    if (schema.dimensions[schema.dimension(variable.dimensions[n])].distributed)
+      places.push_back(n - lead);
+  }
+  return places;
 }
 
 Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators) {

@@ -26,6 +26,9 @@ using Boxes = std::vector<std::vector<Box>>;
 /// The whole variable.
 Box whole_box(const Schema& schema, std::size_t v);
 
+/// Which dimensions of a variable are distributed, without the record dimension.
+std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v);
+
 /// Equal slabs along the slowest dimension other than the record; a scalar on aggregator 0.
 Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators);
 

@@ -4,6 +4,7 @@
 #include "io/layouts/exchange.hpp"
 
 #include <map>
+#include <utility>
 
 namespace nunatak::io {
 
@@ -14,11 +15,7 @@ struct Put {
   Hyperslab slab; ///< the caller's, or a copy
 };
 
-/// A variable and a record of it.
-struct Group {
-  std::size_t v;
-  std::int64_t record; ///< -1: the variable has none
-};
+using Group = std::pair<std::size_t, std::size_t>; ///< a variable, and a record of it or no_record
 
 /// How the puts of a sequence of variables are moved, from the boxes of their hyperslabs.
 struct Schedule {
@@ -33,7 +30,7 @@ class Remap final : public Format {
 public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
         std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
-        std::unique_ptr<Choice> choice)
+        Choice choice)
       : m_inner(std::move(inner)), m_choice(std::move(choice)), m_comm(comm), m_schema(schema),
         m_topology(topology), m_aggregators(std::move(aggregators)),
         m_boxes_of(std::move(boxes_of)), m_waiting(options.copy_bytes(), m_aggregators.size()) {}
@@ -45,7 +42,7 @@ public:
   }
 
   void put(std::size_t v, const Hyperslab& slab) override {
-    if (m_choice && !m_choice->moves(v, slab)) return m_inner->put(v, slab);
+    if (m_choice.moves && !m_choice.moves(v, slab)) return m_inner->put(v, slab);
     if (m_boxes[v].empty()) {
       m_boxes[v] = m_boxes_of(m_schema, v);
       for (const auto& boxes : m_boxes[v]) m_bytes[v] += elements_of(boxes) * bytes_of(type_of(v));
@@ -74,7 +71,7 @@ public:
   /// With a choice its text as "layout".
   std::map<std::string, std::string> hints() const override {
     std::map<std::string, std::string> hints = m_inner->hints();
-    if (m_choice) hints["layout"] = m_choice->text();
+    if (m_choice.text) hints["layout"] = m_choice.text();
     return hints;
   }
 
@@ -127,29 +124,23 @@ private:
                               std::vector<Group>& groups) {
     std::vector<std::size_t> variables, group_of_put;
     std::vector<std::optional<Box>> mine;
-    std::vector<std::int64_t> most{0}; // whether boxes have changed; records, -1 if not known here
+    std::map<Group, std::size_t> number;
     for (const auto& [v, slab] : puts) {
       const bool has_record = m_schema.has_records(m_schema.variables[v]);
       variables.push_back(v);
       mine.emplace_back();
-      most.push_back(-1);
-      if (slab.elements() == 0) continue;
-      mine.back() = slab.box(has_record);
-      if (has_record) most.back() = static_cast<std::int64_t>(slab.start[0]);
+      if (slab.elements() > 0) mine.back() = slab.box(has_record);
+      const Group group{v, has_record ? slab.start[0] : no_record};
+      const auto [found, is_new] = number.emplace(group, groups.size());
+      if (is_new) groups.push_back(group);
+      group_of_put.push_back(found->second);
     }
     // a file has two or three
     if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0) m_schedules.clear();
     Schedule& schedule = m_schedules[variables];
-    most[0] = schedule.plans.empty() || schedule.mine != mine ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T, MPI_MAX,
-                  m_comm);
-    std::map<std::pair<std::size_t, std::int64_t>, std::size_t> number;
-    for (std::size_t n = 0; n < puts.size(); ++n) {
-      const auto [found, is_new] = number.emplace(std::pair{puts[n].v, most[n + 1]}, groups.size());
-      if (is_new) groups.push_back({puts[n].v, most[n + 1]});
-      group_of_put.push_back(found->second);
-    }
-    if (most[0] == 0 && group_of_put == schedule.groups) return schedule;
+    int has_changed = schedule.plans.empty() || schedule.mine != mine ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &has_changed, 1, MPI_INT, MPI_MAX, m_comm);
+    if (has_changed == 0 && group_of_put == schedule.groups) return schedule;
     schedule = {std::move(mine), std::move(group_of_put), {}, {}};
     plan(schedule, puts, groups, n_parts);
     return schedule;
@@ -163,12 +154,12 @@ private:
     std::vector<std::size_t> dimensions; // of each put
     for (const Put& put : puts) dimensions.push_back(whole_box(m_schema, put.v).count.size());
     round.given = gather_boxes(m_comm, schedule.mine, dimensions);
-    for (const Group& group : groups) round.types.push_back(type_of(group.v));
+    for (const auto& [v, record] : groups) round.types.push_back(type_of(v));
     for (std::size_t part = 0; part < n_parts; ++part) {
       round.boxes.clear();
-      for (const Group& group : groups) {
+      for (const auto& [v, record] : groups) {
         round.boxes.emplace_back();
-        for (const auto& boxes : m_boxes[group.v])
+        for (const auto& boxes : m_boxes[v])
           round.boxes.back().push_back(part_of(boxes, part, n_parts));
       }
       schedule.plans.push_back(make_plan(m_rank, m_aggregators, round));
@@ -228,13 +219,14 @@ private:
              const std::vector<Group>& groups) {
     auto target = plan.targets.begin();
     for (std::size_t g = 0; g < groups.size(); ++g) {
+      const auto [v, record] = groups[g];
       for (std::int64_t k = 0; k < n_targets[g]; ++k) {
         Hyperslab slab;
-        slab.type = type_of(groups[g].v);
+        slab.type = type_of(v);
         slab.lasting = true;
         slab.empty = target == plan.targets.end() || target->group != g;
         if (slab.empty) {
-          slab.start = slab.count = whole_box(m_schema, groups[g].v).start; // zeros
+          slab.start = slab.count = whole_box(m_schema, v).start; // zeros
         } else {
           slab.start = target->box.start;
           slab.count = target->box.count;
@@ -242,9 +234,8 @@ private:
           ++target;
         }
         slab.stride = contiguous_strides(slab.count);
-        if (m_schema.has_records(m_schema.variables[groups[g].v]))
-          slab.insert_record(static_cast<std::size_t>(groups[g].record));
-        inner([&] { m_inner->put(groups[g].v, slab); });
+        if (record != no_record) slab.insert_record(record);
+        inner([&, v = v] { m_inner->put(v, slab); });
       }
     }
   }
@@ -255,7 +246,7 @@ private:
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
   std::unique_ptr<Format> m_inner;
-  std::unique_ptr<Choice> m_choice; ///< or nullptr: all variables move
+  Choice m_choice;
   MPI_Comm m_comm;
   const Schema& m_schema;
   int m_rank = rank_in(m_comm);
@@ -277,8 +268,7 @@ private:
 
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
-                                   std::unique_ptr<Choice> choice) {
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner, Choice choice) {
   return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators),
                                  std::move(boxes_of), std::move(inner), std::move(choice));
 }

@@ -26,13 +26,11 @@ namespace nunatak::io {
 /// What each aggregator writes of variable v.
 using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 
-/// Which variables move; the others are put into the inner format where they are (auto.hpp).
-class Choice {
-public:
-  virtual ~Choice() = default;
+/// Which variables move (without it all do); the others are put into the inner format (auto.hpp).
+struct Choice {
   /// Collective when a variable is first put, and the same on all ranks.
-  virtual bool moves(std::size_t v, const Hyperslab& slab) = 0;
-  virtual std::string text() const = 0; ///< for the report
+  std::function<bool(std::size_t v, const Hyperslab& slab)> moves;
+  std::function<std::string()> text; ///< for the report
 };
 
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending, in the
@@ -41,6 +39,6 @@ public:
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
                                    BoxesOf boxes_of, std::unique_ptr<Format> inner,
-                                   std::unique_ptr<Choice> choice = nullptr);
+                                   Choice choice = {});
 
 } // namespace nunatak::io

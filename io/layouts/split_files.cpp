@@ -64,9 +64,9 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
 class SplitFiles final : public Format {
 public:
   SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options,
-             const std::vector<int>& aggregators, OpenFunction* open)
+             const std::vector<int>& aggregators)
       : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators),
-        m_open(open), m_format(open_null(comm, m_path, schema, options)) {
+        m_format(open_null(comm, m_path, schema, options)) {
     const int rank = rank_in(comm);
     m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) -
                                       m_aggregators.begin());
@@ -88,8 +88,9 @@ public:
     const Rectangles rectangles(m_whole, n);
     for (std::size_t d = 0; d < m_whole.dimensions.size(); ++d)
       m_first.push_back(rectangles.range(d, m_self).first);
-    m_format = m_open(MPI_COMM_SELF, with_suffix(m_path, m_is_split ? subfile_suffix(m_self) : ""),
-                      m_schema, m_options);
+    m_format =
+        open_anew(MPI_COMM_SELF, with_suffix(m_path, m_is_split ? subfile_suffix(m_self) : ""),
+                  m_schema, m_options);
     m_format->define();
     if (makes_sums(m_options)) m_sums.emplace(m_schema);
   }
@@ -101,7 +102,7 @@ public:
     for (std::size_t n = 0; n < variable.dimensions.size(); ++n)
       local.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
     if (!m_sums) return m_format->put(v, local);
-    const std::uint64_t sum = summed(local, variable.type, shape_of_record(m_schema, v),
+    const std::uint64_t sum = summed(local, variable.type, m_schema.record_shape(v),
                                      [&](const Hyperslab& given) { m_format->put(v, given); });
     m_sums->add(v, m_schema.has_records(variable) ? local.start[0] : no_record, sum);
   }
@@ -129,8 +130,7 @@ private:
   const Schema& m_whole;
   Options m_options;
   std::vector<int> m_aggregators; ///< ranks
-  OpenFunction* m_open;
-  std::size_t m_self = 0; ///< index of this rank in m_aggregators, or their number
+  std::size_t m_self = 0;         ///< index of this rank in m_aggregators, or their number
   bool m_is_split = true;
   Schema m_schema;                  ///< of this rank's file
   std::vector<std::size_t> m_first; ///< by dimension, first index of this file in the whole
@@ -142,8 +142,8 @@ private:
 
 std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path,
                                          const Schema& schema, const Options& options,
-                                         const std::vector<int>& aggregators, OpenFunction* open) {
-  return std::make_unique<SplitFiles>(comm, path, schema, options, aggregators, open);
+                                         const std::vector<int>& aggregators) {
+  return std::make_unique<SplitFiles>(comm, path, schema, options, aggregators);
 }
 
 } // namespace nunatak::io

@@ -213,32 +213,25 @@ std::uint64_t ClassicLayout::size(std::uint64_t of_records) const {
 void zero_padding(const std::string& path) {
   const auto layout = read_classic_layout(path);
   if (!layout) return;
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  std::uint64_t at = layout->header_end; // everything before is a value or zero
-  const auto fill_up_to = [&](std::uint64_t begin) {
-    if (begin <= at) return;
-    const std::vector<char> zeros(static_cast<std::size_t>(begin - at), 0);
-    file.seekp(static_cast<std::streamoff>(at));
-    file.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
-  };
-  std::vector<ClassicLayout::Place> fixed, record;
-  for (const auto& v : layout->variables) (v.is_record ? record : fixed).push_back(v);
-  const auto by_place = [](const auto& a, const auto& b) { return a.begin < b.begin; };
-  std::sort(fixed.begin(), fixed.end(), by_place);
-  std::sort(record.begin(), record.end(), by_place);
-  for (const auto& v : fixed) {
-    fill_up_to(v.begin);
-    at = v.begin + v.size;
-  }
-  if (record.empty() || layout->records == 0) {
-    fill_up_to(round_up(at));
-  }
-  for (std::uint64_t r = 0; r < layout->records && !record.empty(); ++r) {
-    for (const auto& v : record) {
-      fill_up_to(v.begin + r * layout->record_size);
-      at = v.begin + r * layout->record_size + v.size;
+  using Range = std::pair<std::uint64_t, std::uint64_t>;
+  std::vector<Range> ranges{{0, layout->header_end}}; // begin and end of what is not padding
+  std::uint64_t end = layout->header_end;             // with the last padding
+  for (const auto& v : layout->variables) {
+    for (std::uint64_t r = 0; r < (v.is_record ? layout->records : 1); ++r) {
+      const std::uint64_t begin = v.begin + r * layout->record_size;
+      ranges.emplace_back(begin, begin + v.size);
+      end = std::max(end, v.is_record && layout->record_size == v.size ? begin + v.size
+                                                                       : begin + round_up(v.size));
     }
-    fill_up_to(record[0].begin + (r + 1) * layout->record_size);
+  }
+  std::sort(ranges.begin(), ranges.end());
+  ranges.emplace_back(end, end);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  for (std::size_t n = 1; n < ranges.size(); ++n) {
+    if (ranges[n].first <= ranges[n - 1].second) continue;
+    const std::vector<char> zeros(ranges[n].first - ranges[n - 1].second, 0);
+    file.seekp(static_cast<std::streamoff>(ranges[n - 1].second));
+    file.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
   }
   file.flush();
   if (!file)

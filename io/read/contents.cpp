@@ -67,7 +67,49 @@ std::vector<Contents::Attribute> attributes_of(int nc, int variable, const std::
   return attributes;
 }
 
+Type type_of_word(const std::string& word, const std::string& what) {
+  const char* const words[] = {"byte", "short", "int", "int64", "float", "double"}; // as all_types
+  const auto found = std::find(std::begin(words), std::end(words), word);
+  if (found != std::end(words)) return all_types[static_cast<std::size_t>(found - words)];
+  throw Error(what + ": expected byte, short, int, int64, float or double, found " + word);
+}
+
+std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& given,
+                                     const std::string& owner) {
+  std::vector<Attribute> attributes;
+  for (const Contents::Attribute& a : given) {
+    if (a.is_text) {
+      attributes.emplace_back(a.name, a.text);
+    } else {
+      with_type(type_of_word(a.type, "attribute '" + owner + ":" + a.name + "'"), [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (std::is_integral_v<T>) {
+          attributes.emplace_back(a.name, std::vector<T>(a.integers.begin(), a.integers.end()));
+        } else {
+          attributes.emplace_back(a.name, std::vector<T>(a.numbers.begin(), a.numbers.end()));
+        }
+      });
+    }
+  }
+  return attributes;
+}
+
 } // namespace
+
+Schema schema_of(const Contents& contents, const std::string& path) {
+  Schema schema;
+  for (const Contents::Dimension& d : contents.dimensions)
+    schema.dimensions.push_back({d.name, d.unlimited ? unlimited : d.length});
+  for (const Contents::Variable& v : contents.variables) {
+    Variable& variable = schema.variables.emplace_back();
+    variable.name = v.name;
+    variable.type = type_of_word(v.type, "file '" + path + "': variable '" + v.name + "'");
+    for (const std::size_t d : v.axes) variable.dimensions.push_back(contents.dimensions[d].name);
+    variable.attributes = attributes_of(v.attributes, v.name);
+  }
+  schema.attributes = attributes_of(contents.attributes, "");
+  return schema;
+}
 
 std::string plain_text(const Contents::Attribute& attribute) {
   const std::string text = attribute.text.substr(0, attribute.text.find('\0'));

@@ -2,6 +2,8 @@
 // kept, so that a rank that never opens the file can receive them.
 #pragma once
 
+#include "io/schema.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -58,6 +60,9 @@ struct Contents {
 };
 
 Contents contents_of(const NcFile& file, const std::string& path);
+/// With which such a file can be written. Error naming `path` for types that nunatak does not
+/// write.
+Schema schema_of(const Contents& contents, const std::string& path);
 
 /// The dimension, variable or attribute of that name; nullptr if there is none.
 template <class T> const T* find(const std::vector<T>& list, const std::string& name) {

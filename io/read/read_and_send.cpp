@@ -193,21 +193,14 @@ std::string read_failure(const std::string& path, const std::string& variable, c
          in_words(box.count) + "; found: " + found;
 }
 
-std::unique_ptr<ReadSource> read_each(const std::string& path, MPI_Comm /*comm*/,
-                                      const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(path, MPI_COMM_SELF, options.call_bytes,
-                                       std::vector<int>{0});
-}
-
-std::unique_ptr<ReadSource> read_direct(const std::string& path, MPI_Comm comm,
+std::unique_ptr<ReadSource> open_source(ReadBy by, const std::string& path, MPI_Comm comm,
                                         const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(path, comm, options.slab_bytes,
-                                       aggregators(make_topology(comm, options.ranks_per_node), 1));
-}
-
-std::unique_ptr<ReadSource> read_serial(const std::string& path, MPI_Comm comm,
-                                        const ReadOptions& options) {
-  return std::make_unique<ReadAndSend>(path, comm, options.slab_bytes, std::vector<int>{0});
+  std::vector<int> readers{0};
+  if (by == ReadBy::parallel) return read_parallel(path, comm, options);
+  if (by == ReadBy::each)
+    return std::make_unique<ReadAndSend>(path, MPI_COMM_SELF, options.call_bytes, readers);
+  if (by == ReadBy::direct) readers = aggregators(make_topology(comm, options.ranks_per_node), 1);
+  return std::make_unique<ReadAndSend>(path, comm, options.slab_bytes, readers);
 }
 
 } // namespace nunatak::io

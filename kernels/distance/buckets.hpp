@@ -192,20 +192,6 @@ private:
   std::unique_ptr<Group> m_group; // of the last call
 };
 
-/// If there are maxima, all ranks get the same report, by one reduction.
-inline void share_report(Ranks& ranks, const DistanceMaxima& maxima, DistanceReport& report) {
-  if (!maxima) return;
-  std::vector<std::vector<std::int64_t>> values;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    values.push_back(maxima(r));
-    values.back().push_back(report.rounds);
-  }
-  ranks.max(values);
-  report.rounds = static_cast<int>(values[0].back());
-  values[0].pop_back();
-  report.maxima = std::move(values[0]);
-}
-
 inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions&) {
   return
       [&ranks, members = std::make_shared<DistanceMembers>(ranks)](const DistanceProblem& problem) {
@@ -216,7 +202,9 @@ inline SolveDistances make_buckets(Ranks& ranks, const DistanceOptions&) {
           buckets.solve(problem.fields, seeds_of(ranks, problem, found));
           report.rounds = buckets.rounds();
         }
-        share_report(ranks, problem.maxima, report);
+        if (!problem.maxima) return report;
+        const std::vector<int> rounds(static_cast<std::size_t>(ranks.local_size()), report.rounds);
+        report.rounds = static_cast<int>(largest_of(ranks, rounds, problem.maxima, report));
         return report;
       };
 }

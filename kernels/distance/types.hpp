@@ -91,19 +91,26 @@ inline const DistanceSeeds& seeds_of(const Ranks& ranks, const DistanceProblem& 
   return problem.seeds.empty() ? found = find_seeds(ranks, problem.fields) : problem.seeds;
 }
 
-/// One reduction: the maxima of [changed, more()...]. True if anything changed on any rank.
+/// One reduction: the maxima over all ranks of more(), for the report, and of `values`, returned.
+template <class T>
+std::int64_t largest_of(Ranks& ranks, const std::vector<T>& values, const DistanceMaxima& more,
+                        DistanceReport& report) {
+  std::vector<std::vector<std::int64_t>> all;
+  for (std::size_t r = 0; r < values.size(); ++r) {
+    all.push_back(more ? more(static_cast<int>(r)) : std::vector<std::int64_t>{});
+    all.back().push_back(values[r]);
+  }
+  ranks.max(all);
+  const std::int64_t largest = all[0].back();
+  all[0].pop_back();
+  report.maxima = std::move(all[0]);
+  return largest;
+}
+
+/// The same: true if anything changed on any rank.
 inline bool anything_changed(Ranks& ranks, const std::vector<char>& changed,
                              const DistanceMaxima& more, DistanceReport& report) {
-  std::vector<std::vector<std::int64_t>> values;
-  for (std::size_t r = 0; r < changed.size(); ++r) {
-    values.push_back(more ? more(static_cast<int>(r)) : std::vector<std::int64_t>{});
-    values.back().push_back(changed[r]);
-  }
-  ranks.max(values);
-  const bool any = values[0].back() != 0;
-  values[0].pop_back();
-  report.maxima = std::move(values[0]);
-  return any;
+  return largest_of(ranks, changed, more, report) != 0;
 }
 
 } // namespace nunatak

@@ -10,8 +10,8 @@
 
 #include "kernels/grid/ranks.hpp"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <vector>
 
 namespace nunatak {
@@ -36,8 +36,8 @@ struct BorderCells {
   }
 };
 
-/// `fields` values (T) per border cell, for all local ranks: data(local)[n * fields + f].
-template <class T> class BorderExchange {
+/// `fields` values per border cell, for all local ranks: data(local)[n * fields + f].
+class BorderExchange {
 public:
   /// A side of a patch with a neighbour beyond it.
   struct Side {
@@ -63,16 +63,16 @@ public:
             ranks.decomposition().neighbour(ranks.first() + static_cast<int>(r), s.dx, s.dy);
         if (neighbour < 0) continue;
         m_sides[r].push_back(s);
-        m_out[r].push_back({neighbour, std::vector<int>(bytes(s) / sizeof(int))});
+        m_out[r].push_back({neighbour, std::vector<int>(words(s))});
       }
       m_start.push_back(m_start.back() +
                         static_cast<std::size_t>(BorderCells{p.xm, p.ym}.size()) * m_fields);
     }
     m_in = m_out;
-    m_data = make_shared<T*>("border cells", m_start.back());
+    m_data = make_shared<int*>("border cells", m_start.back());
   }
 
-  T* data(std::size_t local) const { return m_data.data() + m_start[local]; }
+  int* data(std::size_t local) const { return m_data.data() + m_start[local]; }
   const std::vector<Side>& sides(std::size_t local) const { return m_sides[local]; }
 
   /// One message to each neighbour beyond a side. Cells at the domain edge keep their values.
@@ -80,22 +80,19 @@ public:
     Kokkos::fence("nunatak: before the exchange of border cells");
     for (std::size_t r = 0; r < m_out.size(); ++r) {
       for (std::size_t s = 0; s < m_sides[r].size(); ++s)
-        std::memcpy(m_out[r][s].words.data(), at(r, s), bytes(m_sides[r][s]));
+        m_out[r][s].words.assign(at(r, s), at(r, s) + words(m_sides[r][s]));
     }
     m_ranks.exchange(m_out, m_in);
     for (std::size_t r = 0; r < m_in.size(); ++r) {
       for (std::size_t s = 0; s < m_sides[r].size(); ++s)
-        std::memcpy(at(r, s), m_in[r][s].words.data(), bytes(m_sides[r][s]));
+        std::copy(m_in[r][s].words.begin(), m_in[r][s].words.end(), at(r, s));
     }
   }
 
 private:
-  static_assert(sizeof(T) % sizeof(int) == 0, "packets hold words");
-  std::size_t bytes(const Side& s) const {
-    return static_cast<std::size_t>(s.cells) * m_fields * sizeof(T);
-  }
-  T* at(std::size_t r, std::size_t s) const {
-    return m_data.data() + m_start[r] + static_cast<std::size_t>(m_sides[r][s].first) * m_fields;
+  std::size_t words(const Side& s) const { return static_cast<std::size_t>(s.cells) * m_fields; }
+  int* at(std::size_t r, std::size_t s) const {
+    return data(r) + static_cast<std::size_t>(m_sides[r][s].first) * m_fields;
   }
 
   Ranks& m_ranks;
@@ -103,7 +100,7 @@ private:
   std::vector<std::vector<Side>> m_sides;
   std::vector<std::vector<Packet>> m_out, m_in; // one per side
   std::vector<std::size_t> m_start;
-  Shared<T*> m_data;
+  Shared<int*> m_data;
 };
 
 } // namespace nunatak

@@ -132,14 +132,18 @@ template <int N> struct ReproducibleSums {
   }
 };
 
-/// Adds a block of terms, small enough for cache, to one sum after another.
-template <int N, class Terms> struct BlockOfSums {
+/// Adds a block of terms, small enough for cache, to one sum after another. On a CPU, prepare(n) is
+/// called for all terms of a block first.
+template <int N, class Terms, class Prepare> struct BlockOfSums {
   static constexpr std::int64_t length = 2048;
   Terms terms;
+  Prepare prepare;
   std::int64_t count;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t b, ReproducibleSums<N>& result) const {
-    add<0>(b * length, (b + 1) * length < count ? (b + 1) * length : count, result);
+    const std::int64_t end = (b + 1) * length < count ? (b + 1) * length : count;
+    for (std::int64_t n = b * length; loops_on_host && n < end; ++n) prepare(n);
+    add<0>(b * length, end, result);
   }
   template <int K>
   KOKKOS_INLINE_FUNCTION void add(std::int64_t first, std::int64_t last,
@@ -151,13 +155,17 @@ template <int N, class Terms> struct BlockOfSums {
   }
 };
 
+struct Prepared {
+  KOKKOS_INLINE_FUNCTION void operator()(std::int64_t) const {}
+};
 /// The sums of terms.term<K>(n), n = 0..count - 1, for K = 0..N - 1.
-template <int N, class Terms>
-ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, const Terms& terms) {
-  using Block = BlockOfSums<N, Terms>;
+template <int N, class Terms, class Prepare = Prepared>
+ReproducibleSums<N> sums_reproducibly(const char* label, std::int64_t count, const Terms& terms,
+                                      const Prepare& prepare = {}) {
+  using Block = BlockOfSums<N, Terms, Prepare>;
   const Kokkos::RangePolicy<Exec> blocks(0, (count + Block::length - 1) / Block::length);
   ReproducibleSums<N> sums;
-  Kokkos::parallel_reduce(label, blocks, Block{terms, count}, sums);
+  Kokkos::parallel_reduce(label, blocks, Block{terms, prepare, count}, sums);
   return sums;
 }
 

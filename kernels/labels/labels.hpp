@@ -8,9 +8,8 @@
 //
 // Communicates, for a batch of masks: one message to each neighbour beyond a side (4 bytes per mask
 // and border cell) and one gather (two collectives) of the fragments that touch a subdomain
-// boundary and the largest of each rank (16 bytes each), the edges between them (8 bytes each), and
-// for numbered masks the number of other components per row (8 bytes each). Masks with `all` send
-// all components. Nothing is sent on one rank.
+// boundary, the numbered ones and the largest of each rank (16 bytes each), and the edges between
+// them (8 bytes each). Nothing is sent on one rank.
 //
 // A union-find over runs is needed, not "the label of the run above": a run may touch several runs
 // above it, which then belong to one component. A program that joins only the first of them splits
@@ -68,7 +67,7 @@ private:
   void label(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
              MaskLabels* found, std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    const BorderExchange<int>& border = m_boundaries.border(masks.size());
+    const BorderExchange& border = m_boundaries.border(masks.size());
     std::vector<Components*> components;
     for (std::size_t m = 0; m < masks.size(); ++m) {
       MaskLabels& labels = found[m];

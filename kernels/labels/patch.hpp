@@ -44,12 +44,11 @@ struct LabelMask {
   bool (*contains)(Code code); ///< true if cells of this code are in the mask
   /// Flags that cells of this code give to their component.
   std::int64_t (*flags)(Code) = [](Code) { return std::int64_t{0}; };
-  /// Gather all components on all ranks: Components::whole is complete, and all are numbered.
+  /// All components, or those with one of these flags, get consecutive numbers; they are gathered
+  /// on all ranks.
   bool all = false;
-  /// Components with one of these flags get consecutive numbers; only counts are sent.
   std::int64_t numbered = 0;
 
-  bool numbers_any() const { return all || numbered != 0; }
   bool numbers(const Component& c) const { return all || (c.word & numbered) != 0; }
 };
 

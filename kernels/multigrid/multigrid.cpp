@@ -112,13 +112,15 @@ template <class Real>
 void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
                                 const std::vector<Array2<int>>& cells) {
   Level level{
-      holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, Next::none, {}, {}, {}};
+      holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, {}, Next::none, {}, {},
+      {}};
   const auto data = [&](std::size_t n) { return cells[n].data(); };
   if (!cells.empty() && (rings > 1 || !m_levels.empty()))
     level.halo.move(1, data, data); // the finest grid may have its ghosts
   level.halo.keep(cells, cells);
   for (int n = 0; n < holders.local_size(); ++n)
     level.parts.emplace_back(holders.patch(n), cells[n], rings);
+  for (NinePoint<Real>& part : level.parts) level.passes.emplace_back(part);
   m_levels.push_back(std::move(level));
 }
 
@@ -198,7 +200,9 @@ template <class Real> std::string Multigrid<Real>::describe() const {
 
 template <class Real>
 void Multigrid<Real>::update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows) {
-  if (!level.parts.empty()) level.halo.move(width, data(level, rows), data(level, rows));
+  if (level.parts.empty() || level.halo.empty()) return;
+  for (Passes<Real>& p : level.passes) p.run();
+  level.halo.move(width, data(level, rows), data(level, rows));
 }
 
 // After a merge, x is returned with its ghosts.
@@ -226,12 +230,13 @@ template <class Real> void Multigrid<Real>::set_operator() {
       continue;
     }
     if (level.next == Next::coarser) update_ghosts(level, 36, &NinePoint<Real>::A);
-    for (const NinePoint<Real>& part : level.parts)
-      invert_diagonal(part, level.next == Next::coarser ? level.rings : 0);
+    for (std::size_t n = 0; n < level.parts.size(); ++n) {
+      invert_diagonal(level.passes[n], level.next == Next::coarser ? level.rings : 0);
+      if (level.next == Next::coarser)
+        galerkin(level.passes[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
+      level.passes[n].run();
+    }
     work(level, visits_of_operator);
-    if (level.next != Next::coarser) continue;
-    for (std::size_t n = 0; n < level.parts.size(); ++n)
-      galerkin(level.parts[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
   }
   if (m_levels.back().parts.empty()) return;
   m_last.find_inverse();
@@ -251,7 +256,8 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
     work(level, visits_of_bottom);
     if (with_residual) {
       update_solution(level);
-      start(level.parts[0], level.polynomial, 0);
+      start(level.passes[0], level.polynomial, 0);
+      level.passes[0].run();
     }
     return;
   }
@@ -272,55 +278,52 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   }
   const bool one_ring = level.rings == 1;
   update_ghosts(level, 2, &NinePoint<Real>::b);
-  for (const NinePoint<Real>& part : level.parts)
-    start_from_zero(part, level.polynomial, level.rings);
+  for (Passes<Real>& p : level.passes) start_from_zero(p, level.polynomial, level.rings);
   relax(level, level.rings, one_ring ? 0 : 1);
   work(level, visits_of_smoothing(level));
   if (one_ring) update_ghosts(level, 2, &NinePoint<Real>::r);
-  for (std::size_t n = 0; n < level.parts.size(); ++n)
-    restrict_residual(level.parts[n], next.parts[n], level.x[n], level.y[n]);
+  for (std::size_t n = 0; n < level.passes.size(); ++n) {
+    restrict_residual(level.passes[n], next.parts[n], level.x[n], level.y[n]);
+    level.passes[n].run();
+  }
   cycle(l + 1, false);
   update_solution(next);
   // every step is valid in one ring less
   const int ring = one_ring ? 1 : level.polynomial.degree + (with_residual ? 1 : 0);
-  for (std::size_t n = 0; n < level.parts.size(); ++n)
-    prolong(level.parts[n], next.parts[n], level.x[n], level.y[n], ring);
+  for (std::size_t n = 0; n < level.passes.size(); ++n)
+    prolong(level.passes[n], next.parts[n], level.x[n], level.y[n], ring);
   const Decomposition& d = level.holders.decomposition();
   if (d.periodic_x || d.periodic_y) update_ghosts(level, 2, &NinePoint<Real>::x);
-  for (const NinePoint<Real>& part : level.parts) start(part, level.polynomial, ring - 1);
+  for (Passes<Real>& p : level.passes) start(p, level.polynomial, ring - 1);
   work(level, visits_of_product, 1, ring - 1);
   relax(level, ring - 1, with_residual ? 0 : -1);
+  for (Passes<Real>& p : level.passes) p.run();
   work(level, visits_of_smoothing(level));
 }
 
 template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int residual) {
   ChebyshevSteps factors(level.polynomial);
+  const auto update_steps = [&] {
+    if (ring > 0) return;
+    update_ghosts(level, 2, &NinePoint<Real>::d);
+    ring = 1;
+  };
   for (int k = 1; k < level.polynomial.degree; ++k) {
     factors.next();
-    if (ring == 0) {
-      update_ghosts(level, 2, &NinePoint<Real>::d);
-      ring = 1;
-    }
+    update_steps();
     ring -= 1;
-    for (NinePoint<Real>& part : level.parts) {
-      step_ghosts(part, ring + 1, ring + 1);
-      step(part, factors, ring);
+    for (Passes<Real>& p : level.passes) {
+      step_ghosts(p, ring + 1, ring + 1);
+      step(p, factors, ring);
     }
     work(level, visits_of_product, 1, ring);
   }
-  if (residual < 0) {
-    for (const NinePoint<Real>& part : level.parts) finish(part, false, ring);
-    return;
+  if (residual >= 0) update_steps();
+  for (Passes<Real>& p : level.passes) {
+    if (residual >= 0) step_ghosts(p, residual + 1, ring);
+    finish(p, residual >= 0, std::max(residual, 0));
   }
-  if (ring == 0) {
-    update_ghosts(level, 2, &NinePoint<Real>::d);
-    ring = 1;
-  }
-  for (const NinePoint<Real>& part : level.parts) {
-    step_ghosts(part, residual + 1, ring);
-    finish(part, true, residual);
-  }
-  work(level, visits_of_product, 1, residual);
+  if (residual >= 0) work(level, visits_of_product, 1, residual);
 }
 
 template <class Real>
@@ -329,20 +332,21 @@ void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
   Level& level = m_levels[0];
   ChebyshevSteps factors(level.polynomial);
   std::vector<NinePoint<Real>> parts = level.parts; // of the same arrays
+  std::vector<Passes<Real>> passes(parts.begin(), parts.end());
   for (std::size_t n = 0; n < parts.size(); ++n) {
     parts[n].choose(chosen[n], counts[n]);
     Kokkos::deep_copy(parts[n].d, Real(0));
     Kokkos::deep_copy(parts[n].e, Real(0));
-    invert_diagonal(parts[n]);
-    start_from_zero(parts[n], level.polynomial, 0);
+    invert_diagonal(passes[n], 0);
+    start_from_zero(passes[n], level.polynomial, 0);
   }
   const auto steps = [&parts](std::size_t n) { return parts[n].d.data(); };
   for (int k = 1; k < level.polynomial.degree; ++k) {
     factors.next();
     level.halo.move(2, steps, steps);
-    for (NinePoint<Real>& part : parts) step(part, factors, 0);
+    for (Passes<Real>& p : passes) step(p, factors, 0);
   }
-  for (const NinePoint<Real>& part : parts) finish(part, false, 0);
+  for (Passes<Real>& p : passes) finish(p, false, 0);
 }
 
 template class Multigrid<float>;

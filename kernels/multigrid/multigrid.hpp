@@ -17,7 +17,9 @@
 //               rank 0. The other ranks wait.
 //  last level   last_level.hpp: its inverse, in double precision
 //
-// In single precision (Real = float) within a Krylov method in double, memory traffic is halved.
+// In single precision (Real = float) within a Krylov method in double, memory traffic is halved. On
+// one thread of a CPU the loops before, and after, the coarser level run row by row together, so
+// that the matrix is read twice per cycle (passes.hpp).
 //
 // Communication of one cycle: per level that is smoothed on several ranks two ghost exchanges, of b
 // and of x (finest level: of b). A merge of patches costs a round of messages in each direction (of
@@ -83,6 +85,7 @@ private:
     int rings = 1; ///< of ghosts
     Route halo;
     std::vector<NinePoint<Real>> parts; ///< on the local ranks
+    std::vector<Passes<Real>> passes;   ///< of the parts
     Next next = Next::none;
     std::vector<HatAxis> x, y; ///< if coarser: to the next level, on the local ranks
     Merge merge;               ///< if merged
@@ -119,6 +122,7 @@ private:
     return 2 + visits_of_product * level.polynomial.degree;
   }
 
+  /// Runs the passes of the level first, unless it has no neighbour.
   void update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows);
   void update_solution(Level& level);
   static auto data(const Level& level, Rows<Real> NinePoint<Real>::*rows) {

@@ -96,6 +96,21 @@ inline void list_unknowns(const Array2<int>& active, const RingCells& owned, int
       });
 }
 
+/// Writes the same positions, ghosts among them, in raster order, and where each row starts.
+inline void list_rows(const Array2<int>& active, const Kokkos::View<int*, Mem>& raster,
+                      const Kokkos::View<int*, Mem>& starts) {
+  const int rows = active.extent_int(0), stride = active.extent_int(1);
+  scan_over<int>(
+      "multigrid: rows", Cells{0, rows, 0, stride}, {},
+      KOKKOS_LAMBDA(int j, int i, int& before, bool last) {
+        if (active(j, i) != 0) {
+          if (last) raster(before) = j * stride + i;
+          before += 1;
+        }
+        if (last && i + 1 == stride) starts(j + 1) = before;
+      });
+}
+
 /// The part of an operator and of the system A x = b on one rank.
 template <class Real> struct NinePoint {
   Patch patch;        ///< with all rings of ghosts except the last, which arrays add
@@ -112,8 +127,9 @@ template <class Real> struct NinePoint {
   NinePoint() = default;
   /// `is_active`: over `owned`, grown by rings - 1 cells, and its ghosts.
   NinePoint(const Patch& owned, const Array2<int>& is_active, int rings = 1)
-      : patch(grown(owned, rings - 1)), active(is_active),
-        m_first((owned.ys - patch.ys) * (patch.xm + 2) + owned.xs - patch.xs) {
+      : patch(grown(owned, rings - 1)),
+        active(is_active), m_owned{owned.ys - patch.ys + 1, owned.xs - patch.xs + 1, owned.ym,
+                                   owned.xm} {
     const Patch& p = patch;
     A = Rows<Real>(Kokkos::view_alloc("matrix", Kokkos::WithoutInitializing), p.ym + 2, p.xm + 2,
                    36);
@@ -132,8 +148,13 @@ template <class Real> struct NinePoint {
     cells = Kokkos::View<int*, Mem>(Kokkos::view_alloc("cells", Kokkos::WithoutInitializing),
                                     active.size());
     const auto found = make_later<Within>("multigrid: within");
-    list_unknowns(active, RingCells{owned.ys - p.ys + 1, owned.xs - p.xs + 1, owned.ym, owned.xm},
-                  rings, cells, found);
+    list_unknowns(active, m_owned, rings, cells, found);
+    if (loops_on_host && Exec().concurrency() == 1) {
+      m_raster = Kokkos::View<int*, Mem>(
+          Kokkos::view_alloc("cells by row", Kokkos::WithoutInitializing), active.size());
+      m_starts = Kokkos::View<int*, Mem>("starts of rows", active.extent(0) + 1);
+      list_rows(active, m_raster, m_starts);
+    }
     Kokkos::fence("multigrid: number of unknowns");
     within.assign(found().rings, found().rings + rings + 1);
   }
@@ -147,17 +168,38 @@ template <class Real> struct NinePoint {
         KOKKOS_LAMBDA(int n) { some(n) = all(chosen(n)); });
     cells = some;
     within.assign(1, count);
+    forget_rows();
   }
   int size() const { return within[0]; } ///< owned unknowns
   int within_ring(int ring) const { return within[ring]; }
+
+  /// Unknowns of a row, a stretch of a list in raster order (passes.hpp).
+  struct Stretch {
+    const int *begin, *end;
+  };
+  bool has_rows() const { return m_raster.data() != nullptr; } ///< on one thread of a CPU
+  void forget_rows() { m_raster = {}; }                        ///< passes become loops
+  /// Those of view row j that are in rings 0 to `ring`. For loops.
+  Stretch row(int j, int ring) const {
+    const int first = j * (patch.xm + 2) + m_owned.i0 - ring;
+    const int end = first + m_owned.columns + 2 * ring;
+    Stretch s{m_raster.data() + m_starts(j), m_raster.data() + m_starts(j + 1)};
+    if (j < m_owned.j0 - ring || j >= m_owned.j0 + m_owned.rows + ring) s.end = s.begin;
+    while (s.begin != s.end && *s.begin < first) ++s.begin;
+    while (s.begin != s.end && s.end[-1] >= end) --s.end;
+    return s;
+  }
+
   /// The rows, indexed by view indices of the owned patch.
   Rows<Real> rows_of_owned() const {
-    return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(m_first), patch.ym + 2,
+    const int first = (m_owned.j0 - 1) * (patch.xm + 2) + m_owned.i0 - 1;
+    return Rows<Real>(A.data() + 36 * static_cast<std::ptrdiff_t>(first), patch.ym + 2,
                       patch.xm + 2, 36);
   }
 
 private:
-  int m_first = 0; // position of view indices (0, 0) of the owned patch
+  RingCells m_owned{};
+  Kokkos::View<int*, Mem> m_raster, m_starts;
 };
 
 /// (A x) of one cell. `a`: its row; `x`: its value in an array with rows of `stride` cells.
@@ -174,58 +216,15 @@ KOKKOS_INLINE_FUNCTION void row_product(const Real* a, const Real* x, int stride
   v = sum[2] + sum[3];
 }
 
-/// f(c) for each unknown in rings 0 (owned) to `ring`, c = its position in an array of cells.
+/// f(c) for each unknown in rings `first` (0: owned) to `last`, c = its position in arrays.
 template <class Real, class F>
-void for_each_unknown(const char* label, const NinePoint<Real>& p, int ring, const F& f) {
+void for_each_unknown(const char* label, const NinePoint<Real>& p, int first, int last,
+                      const F& f) {
   const auto cells = p.cells;
-  Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, p.within_ring(ring)),
-      KOKKOS_LAMBDA(int n) { f(cells(n)); });
-}
-template <class Real, class F>
-void for_each_unknown(const char* label, const NinePoint<Real>& p, const F& f) {
-  for_each_unknown(label, p, 0, f);
-}
-
-/// The same for the unknowns in rings `first` (1 or more) to `last`.
-template <class Real, class F>
-void for_each_ghost(const char* label, const NinePoint<Real>& p, int first, int last, const F& f) {
-  const auto cells = p.cells;
-  const int begin = p.within_ring(first - 1), end = p.within_ring(last);
+  const int begin = first > 0 ? p.within_ring(first - 1) : 0, end = p.within_ring(last);
   if (begin < end)
     Kokkos::parallel_for(
         label, Kokkos::RangePolicy<Exec>(begin, end), KOKKOS_LAMBDA(int n) { f(cells(n)); });
-}
-
-/// Inverts the diagonal blocks D, each divided by its S (smoother.hpp): the larger of the sums of
-/// |entries| of the two rows of D^-1 A. A block that is singular to rounding is replaced by its
-/// trace times the identity, which is not smaller. In rings 0 to `ring`.
-template <class Real> void invert_diagonal(const NinePoint<Real>& p, int ring = 0) {
-  const auto A = p.A, inverse = p.inverse;
-  for_each_unknown(
-      "multigrid: inverses", p, ring, KOKKOS_LAMBDA(int c) {
-        const Real *row = A.data() + 36 * static_cast<std::ptrdiff_t>(c), *a = row + 16;
-        Real* q = inverse.data() + 4 * static_cast<std::ptrdiff_t>(c);
-        const double uu = a[0], uv = a[1], vv = a[3], trace = uu + vv, det = uu * vv - uv * uv;
-        const bool regular = det > 1e-6 * trace * trace;
-        const double other = trace > 0.0 ? 1.0 / trace : 0.0;
-        const auto q0 = static_cast<Real>(regular ? vv / det : other);
-        const auto q1 = static_cast<Real>(regular ? -uv / det : 0.0);
-        const auto q3 = static_cast<Real>(regular ? uu / det : other);
-        Four<Real> sum{};
-        for (int slot = 0; slot < 9; ++slot, row += 4) {
-          Four<Real> product =
-              Four<Real>{q0, q0, q1, q1} * Four<Real>{row[0], row[1], row[0], row[1]};
-          product += Four<Real>{q1, q1, q3, q3} * Four<Real>{row[2], row[3], row[2], row[3]};
-          sum += Four<Real>{Kokkos::abs(product[0]), Kokkos::abs(product[1]),
-                            Kokkos::abs(product[2]), Kokkos::abs(product[3])};
-        }
-        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3];
-        const Real scale = S > 0 ? 1 / S : 0;
-        q[0] = scale * q0;
-        q[1] = q[2] = scale * q1;
-        q[3] = scale * q3;
-      });
 }
 
 } // namespace nunatak

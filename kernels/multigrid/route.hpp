@@ -210,6 +210,8 @@ public:
   explicit Route(Ranks& all, bool alone = false) : m_all(&all), m_alone(alone) {}
 
   RouteEnd start, end;
+  /// True if no cell travels, on any rank.
+  bool empty() const { return m_alone && start.empty(); }
   void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
     start.keep(at_start);
     end.keep(at_end);
@@ -234,7 +236,7 @@ private:
   template <class F, class G>
   void move(std::unique_ptr<Mail>& mail, int width, RouteEnd& from, const F& source, RouteEnd& to,
             const G& target) {
-    if (m_alone && from.empty()) return;
+    if (empty()) return;
     if (mail == nullptr) mail = std::make_unique<Mail>(*m_all);
     mail->clear();
     using T = std::remove_reference_t<decltype(*target(std::size_t{0}))>;

@@ -13,11 +13,11 @@
 //   d_0 = (S D)^-1 r/theta,   rho_k = 1/(2 theta/delta - rho_{k-1})
 //   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta (S D)^-1 r,   x += d_k
 //
-// Smoothing has the arithmetic of one unknown; the functions after it loop over the unknowns in
-// rings 0 (owned) to `ring` without communication. They need their input in one ring more.
+// Smoothing has the arithmetic of one unknown; the functions after it are passes (passes.hpp) over
+// the unknowns in rings 0 (owned) to `ring`. They need their input in one ring more.
 #pragma once
 
-#include "kernels/multigrid/nine_point.hpp"
+#include "kernels/multigrid/passes.hpp"
 
 #include <utility>
 
@@ -110,44 +110,75 @@ template <class Real> struct Smoothing {
   }
 };
 
-/// Needs b in rings 0 to `ring`.
-template <class Real>
-void start_from_zero(const NinePoint<Real>& p, const Chebyshev& polynomial, int ring) {
-  const Smoothing<Real> s(p);
-  const auto scale = static_cast<Real>(1.0 / polynomial.theta());
-  for_each_unknown(
-      "multigrid: start", p, ring, KOKKOS_LAMBDA(int c) { s.start_from_zero(c, scale); });
+/// (S D)^-1. A block D that is singular to rounding is replaced by its trace times the identity,
+/// which is not smaller.
+template <class Real> void invert_diagonal(Passes<Real>& passes, int ring) {
+  const auto A = passes.part().A, inverse = passes.part().inverse;
+  passes.add(
+      "multigrid: inverses", 0, ring, KOKKOS_LAMBDA(int c) {
+        const Real *row = A.data() + 36 * static_cast<std::ptrdiff_t>(c), *a = row + 16;
+        Real* q = inverse.data() + 4 * static_cast<std::ptrdiff_t>(c);
+        const double uu = a[0], uv = a[1], vv = a[3], trace = uu + vv, det = uu * vv - uv * uv;
+        const bool regular = det > 1e-6 * trace * trace;
+        const double other = trace > 0.0 ? 1.0 / trace : 0.0;
+        const auto q0 = static_cast<Real>(regular ? vv / det : other);
+        const auto q1 = static_cast<Real>(regular ? -uv / det : 0.0);
+        const auto q3 = static_cast<Real>(regular ? uu / det : other);
+        Four<Real> sum{};
+        for (int slot = 0; slot < 9; ++slot, row += 4) {
+          Four<Real> product =
+              Four<Real>{q0, q0, q1, q1} * Four<Real>{row[0], row[1], row[0], row[1]};
+          product += Four<Real>{q1, q1, q3, q3} * Four<Real>{row[2], row[3], row[2], row[3]};
+          sum += Four<Real>{Kokkos::abs(product[0]), Kokkos::abs(product[1]),
+                            Kokkos::abs(product[2]), Kokkos::abs(product[3])};
+        }
+        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3];
+        const Real scale = S > 0 ? 1 / S : 0;
+        q[0] = scale * q0;
+        q[1] = q[2] = scale * q1;
+        q[3] = scale * q3;
+      });
 }
 
-/// x += d in the ghosts of rings `first` to `last`, as their owners do, to save an exchange of x.
-template <class Real> void step_ghosts(const NinePoint<Real>& p, int first, int last) {
-  const Smoothing<Real> s(p);
-  for_each_ghost(
-      "multigrid: step of ghosts", p, first, last, KOKKOS_LAMBDA(int c) { s.finish(c, false); });
+/// Needs b in rings 0 to `ring`.
+template <class Real>
+void start_from_zero(Passes<Real>& passes, const Chebyshev& polynomial, int ring) {
+  const Smoothing<Real> s(passes.part());
+  const auto scale = static_cast<Real>(1.0 / polynomial.theta());
+  passes.add(
+      "multigrid: start", 0, ring, KOKKOS_LAMBDA(int c) { s.start_from_zero(c, scale); });
+}
+
+/// x += d in the ghosts of rings `first` to `last`, as their owners do in the next pass, to save an
+/// exchange of x.
+template <class Real> void step_ghosts(Passes<Real>& passes, int first, int last) {
+  const Smoothing<Real> s(passes.part());
+  passes.add(
+      "multigrid: step of ghosts", first, last, KOKKOS_LAMBDA(int c) { s.finish(c, false); });
 }
 
 /// Needs x.
-template <class Real> void start(const NinePoint<Real>& p, const Chebyshev& polynomial, int ring) {
-  const Smoothing<Real> s(p);
+template <class Real> void start(Passes<Real>& passes, const Chebyshev& polynomial, int ring) {
+  const Smoothing<Real> s(passes.part());
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
-  for_each_unknown(
-      "multigrid: residual", p, ring, KOKKOS_LAMBDA(int c) { s.start(c, scale); });
+  passes.add(
+      "multigrid: residual", 0, ring, KOKKOS_LAMBDA(int c) { s.start(c, scale); });
 }
 
-/// Swaps d and e afterwards. Needs d.
-template <class Real> void step(NinePoint<Real>& p, const ChebyshevSteps& factors, int ring) {
-  const Smoothing<Real> s(p);
+/// Swaps d and e for later passes. Needs d.
+template <class Real> void step(Passes<Real>& passes, const ChebyshevSteps& factors, int ring) {
+  const Smoothing<Real> s(passes.part());
   const auto keep = static_cast<Real>(factors.keep), push = static_cast<Real>(factors.push);
-  for_each_unknown(
-      "multigrid: step", p, ring, KOKKOS_LAMBDA(int c) { s.step(c, keep, push); });
-  std::swap(p.d, p.e);
+  passes.add(
+      "multigrid: step", 0, ring, KOKKOS_LAMBDA(int c) { s.step(c, keep, push); });
+  std::swap(passes.part().d, passes.part().e);
 }
 
 /// Needs d, for the residual.
-template <class Real> void finish(const NinePoint<Real>& p, bool with_residual, int ring) {
-  const Smoothing<Real> s(p);
-  for_each_unknown(
-      "multigrid: finish", p, ring, KOKKOS_LAMBDA(int c) { s.finish(c, with_residual); });
+template <class Real> void finish(Passes<Real>& passes, bool with_residual, int ring) {
+  const Smoothing<Real> s(passes.part());
+  passes.add(
+      "multigrid: finish", 0, ring, KOKKOS_LAMBDA(int c) { s.finish(c, with_residual); });
 }
 
 } // namespace nunatak

@@ -1,5 +1,5 @@
-// P^T A P, P^T r and P x between a grid and the next coarser one. P has the values of the hats
-// (hats.hpp) at the unknowns of the fine grid. No communication.
+// P^T A P, P^T r and P x between a grid and the next coarser one, as passes of the fine one
+// (passes.hpp). P has the values of the hats (hats.hpp) at the unknowns of the fine grid.
 //
 //   u . . u . .     u: unknowns, H: coarse points whose hats are not 0 on all unknowns. A coarse
 //   H   H   H       point need not be an unknown of the fine grid: the hats beyond a margin exist,
@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernels/multigrid/hats.hpp"
-#include "kernels/multigrid/nine_point.hpp"
+#include "kernels/multigrid/passes.hpp"
 
 namespace nunatak {
 
@@ -41,13 +41,13 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
 
 /// coarse.A = P^T fine.A P, hat by hat, first along x, then along y. Needs ghosts of fine.A.
 template <class Real>
-void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
+void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
               const HatAxis& ay) {
-  const auto A = fine.A, B = coarse.A;
-  const auto active = fine.active;
+  const auto A = fine.part().A, B = coarse.A;
+  const auto active = fine.part().active;
   const int stride = coarse.patch.xm + 2;
-  for_each_unknown(
-      "multigrid: Galerkin", coarse, KOKKOS_LAMBDA(int c) {
+  fine.add_coarse(
+      "multigrid: Galerkin", coarse, ay, KOKKOS_LAMBDA(int c) {
         const int J = c / stride, I = c % stride;
         Real wx[5][3], wy[5][3]; // hats I - 1, I, I + 1 at the points centre - 2 .. centre + 2
         for (int o = 0; o < 5; ++o) {
@@ -89,14 +89,14 @@ void galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const 
 
 /// coarse.b = P^T fine.r. Needs ghosts of fine.r.
 template <class Real>
-void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coarse,
-                       const HatAxis& ax, const HatAxis& ay) {
-  const int* active = fine.active.data();
-  const Real* r = fine.r.data();
+void restrict_residual(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
+                       const HatAxis& ay) {
+  const int* active = fine.part().active.data();
+  const Real* r = fine.part().r.data();
   Real* b = coarse.b.data();
-  const int stride = fine.patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
-  for_each_unknown(
-      "multigrid: restrict", coarse, KOKKOS_LAMBDA(int c) {
+  const int stride = fine.part().patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
+  fine.add_coarse(
+      "multigrid: restrict", coarse, ay, KOKKOS_LAMBDA(int c) {
         Real u = 0, v = 0;
         const auto add = [&](int j, int i, double weight) {
           const int at = j * stride + i;
@@ -113,13 +113,13 @@ void restrict_residual(const NinePoint<Real>& fine, const NinePoint<Real>& coars
 
 /// fine.x += P coarse.x in rings 0 to `ring`. Needs one more ring of coarse.x.
 template <class Real>
-void prolong(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
-             const HatAxis& ay, int ring = 1) {
-  Real* x = fine.x.data();
+void prolong(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
+             const HatAxis& ay, int ring) {
+  Real* x = fine.part().x.data();
   const Real* coarse_x = coarse.x.data();
-  const int stride = fine.patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
-  for_each_unknown(
-      "multigrid: prolong", fine, ring, KOKKOS_LAMBDA(int c) {
+  const int stride = fine.part().patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
+  fine.add(
+      "multigrid: prolong", 0, ring, KOKKOS_LAMBDA(int c) {
         const int j = c / stride, i = c % stride;
         const auto right = static_cast<Real>(ax.right_weight(i));
         const auto up = static_cast<Real>(ay.right_weight(j));

@@ -7,6 +7,7 @@
 #include "kernels/pico/shelf_water.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace nunatak::pico {
 
@@ -97,30 +98,40 @@ private:
     });
   }
 
+  /// Appends from, from + 1, ..., to - 1.
+  static void append(List<int>& list, int from, int to) {
+    list.resize(list.size() + static_cast<std::size_t>(to - from));
+    std::iota(list.end() - (to - from), list.end(), from);
+  }
+
   static void start_distances(const Code* code, int up, int from, int to, PicoFields& f,
                               std::vector<int>& seeds_gl, std::vector<int>& seeds_cf) {
     int *d_gl = f.distance_gl.data(), *d_cf = f.distance_cf.data();
+    NUNATAK_INDEPENDENT
     for (int c = from; c < to; ++c) {
       d_gl[c] = starts_at_continent(code + c, up);
       d_cf[c] = starts_at_front(code + c, up);
+    }
+    for (int c = from; c < to; ++c) {
       if (d_gl[c]) seeds_gl.push_back(c);
       if (d_cf[c]) seeds_cf.push_back(c);
-      f.written_domain.push_back(c);
     }
-    if (code[from] & is_floating)
-      f.written_ice.insert(f.written_ice.end(), f.written_domain.end() - (to - from),
-                           f.written_domain.end());
+    append(f.written_domain, from, to);
+    if (code[from] & is_floating) append(f.written_ice, from, to);
   }
 
   static void add_shelf_cells(const Code* code, int up, int from, int to, int shelf,
                               const int* basin, const ShelfTable& table, const ShelfSum& sum,
                               std::vector<std::int64_t>& sums, LocalShelves& local) {
-    for (int c = from; c < to; ++c) {
-      local.cell.push_back(c);
-      local.shelf.push_back(shelf);
-      const std::size_t entry = table.at(shelf, basin[c]);
-      sums[entry] += 1;
-      if (is_front(code + c, up)) sums[sum.front_cells() + entry] += 1;
+    append(local.cell, from, to);
+    local.shelf.insert(local.shelf.end(), static_cast<std::size_t>(to - from), shelf);
+    for (int c = from; c < to;) {
+      const int here = basin[c], first = c;
+      int front = 0;
+      for (; c < to && basin[c] == here; ++c) front += is_front(code + c, up);
+      const std::size_t entry = table.at(shelf, here);
+      sums[entry] += c - first;
+      sums[sum.front_cells() + entry] += front;
     }
   }
 

@@ -90,6 +90,7 @@ KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 
 template <class F>
 KOKKOS_INLINE_FUNCTION void for_each_adjacent_basin(const Code* code, int up, int c,
                                                     const int* basin, const F& put) {
+  if ((around(code + c, up) & (is_floating | is_grounded)) == 0) return;
   const int neighbours[] = {c - 1, c + 1, c - up, c + up};
   bool ice = false;
   for (const int n : neighbours) ice = ice || has_ice(code[n]);

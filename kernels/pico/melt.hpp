@@ -21,10 +21,9 @@ namespace nunatak::pico {
 
 constexpr double largest_term = 1e5; ///< in m, K, g kg-1; within the range of FixedSum
 
-KOKKOS_INLINE_FUNCTION double usable(double value, std::int64_t& bad) {
-  const bool good = std::fabs(value) < largest_term; // false for NaN
-  if (!good) bad += 1;
-  return good ? value : 0.0;
+/// 1 if the value is too large or NaN: a sum with it is of no use.
+KOKKOS_INLINE_FUNCTION std::int64_t unusable(double value) {
+  return Kokkos::abs(value) < largest_term ? 0 : 1;
 }
 
 /// Continental shelf, per basin: cells, T, S. `bad`: invalid values. Does nothing if *changed.
@@ -41,21 +40,21 @@ inline void add_sea(const LocalShelves& local, const PicoInput& in, const int* c
         prefetch(T + next.first, next.second - next.first);
         prefetch(S + next.first, next.second - next.first);
         prefetch(basin + next.first, next.second - next.first);
-        std::int64_t unusable = 0;
         for (int c = range.first; c < range.second;) {
           const int here = basin[c], first = c;
+          std::int64_t bad_here = 0;
+          for (; c < range.second && basin[c] == here; ++c)
+            bad_here += unusable(T[c]) + unusable(S[c]);
+          if (here == 0) continue;
           FixedSum sum_T, sum_S;
-          for (; c < range.second && basin[c] == here; ++c) {
-            if (here == 0) continue;
-            sum_T.add(usable(T[c], unusable));
-            sum_S.add(usable(S[c], unusable));
-          }
+          sum_T.add(T + first, c - first);
+          sum_S.add(S + first, c - first);
           std::int64_t* at = sums + 5 * here;
           put(c - first, at);
           put(sum_T, at + 1);
           put(sum_S, at + 3);
+          put(bad_here, bad);
         }
-        put(unusable, bad);
       });
 }
 
@@ -69,17 +68,19 @@ inline void add_pressures(const LocalShelves& local, const Array2<double>& H, co
   for_each_in(
       "pico: pressures", cells.runs, KOKKOS_LAMBDA(const Run& run) {
         if (changed != nullptr && *changed != 0) return;
-        FixedSum sum;
-        std::int64_t unusable = 0;
+        std::int64_t bad_here = 0;
         for (int n = run.first; n < run.end; ++n) {
           prefetch(thk + cell_ahead(cell, n, cells_here));
-          p[n] = base_pressure(usable(thk[cell[n]], unusable));
-          sum.add(p[n]);
+          const double thickness = thk[cell[n]];
+          bad_here += unusable(thickness);
+          p[n] = base_pressure(thickness);
         }
+        FixedSum sum;
+        sum.add(p + run.first, run.end - run.first);
         std::int64_t* at = sums + 3 * run.slot;
         put(run.end - run.first, at);
         put(sum, at + 1);
-        put(unusable, bad);
+        put(bad_here, bad);
       });
 }
 

@@ -59,20 +59,17 @@ struct RunsOfList {
   }
 };
 
-/// Numbers of runs before each block, then their total.
-inline void find_runs(const RunsOfList& list, int* first) {
+/// Writes the runs, in order, and their number.
+inline void write_runs(const RunsOfList& list, Run* runs, const Later<int>& count) {
   scan_range<int>(
-      "pico: count runs", 0, list.blocks() + 1, KOKKOS_LAMBDA(int b, int& runs, bool last) {
-        if (last) first[b] = runs;
-        list.for_each_run(b, [&](const Run&) { runs += 1; });
-      });
-}
-inline void write_runs(const RunsOfList& list, const int* first, Run* runs) {
-  Kokkos::parallel_for(
-      "pico: runs", Kokkos::RangePolicy<Exec>(0, list.blocks()), KOKKOS_LAMBDA(int b) {
-        Run* at = runs + first[b];
-        list.for_each_run(b, [&](const Run& run) { *at++ = run; });
-      });
+      "pico: runs", 0, list.blocks() + 1,
+      KOKKOS_LAMBDA(int b, int& at, bool last) {
+        list.for_each_run(b, [&](const Run& run) {
+          if (last) runs[at] = run;
+          at += 1;
+        });
+      },
+      count);
 }
 
 /// Adds atomically; sums of integers do not depend on the order.
@@ -101,15 +98,14 @@ struct ShelfCells {
     const RunsOfList list{shelf.data(), box.data(), static_cast<int>(shelf.size()), boxes};
     p.resize(shelf.size());
     x.resize(shelf.size());
-    m_first.resize(static_cast<std::size_t>(list.blocks()) + 1);
-    find_runs(list, m_first.data());
+    runs.resize(shelf.size());
+    write_runs(list, runs.data(), m_count);
     Kokkos::fence("pico: runs");
-    runs.resize(static_cast<std::size_t>(m_first.back()));
-    write_runs(list, m_first.data(), runs.data());
+    runs.resize(static_cast<std::size_t>(m_count()));
   }
 
 private:
-  List<int> m_first; // the first run of each block
+  Later<int> m_count = make_later<int>("pico: runs");
 };
 
 // --- fields

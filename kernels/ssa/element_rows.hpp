@@ -204,37 +204,4 @@ template <class F> void for_each_element(const char* label, const SsaPatch& p, c
   }
 }
 
-/// The same on CPUs; row(k, n, j, i) for n adjacent elements between icy cells, from k at (j, i).
-template <class Row, class One>
-void for_each_row(const char* label, const SsaPatch& p, const Row& row, const One& one) {
-  constexpr int block = 256;
-  const int all = p.lengths.elements;
-  const auto elements = p.elements;
-  Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, (all + block - 1) / block), [=](int b) {
-    const int end = all < (b + 1) * block ? all : (b + 1) * block;
-    int k = b * block;
-    while (k < end) {
-      const Element first = elements(k);
-      int n = 0;
-      const auto goes_on = [&](const Element& e) {
-        return e.ice == 15 && e.j == first.j && e.i == first.i + n;
-      };
-      while (k + n < end && goes_on(elements(k + n))) ++n;
-      if (n > 0)
-        row(k, n, first.j, first.i);
-      else
-        one(k, first);
-      k += n > 0 ? n : 1;
-    }
-  });
-}
-template <class Row, class One>
-void for_each_element(const char* label, const SsaPatch& p, bool by_rows, const Row& row,
-                      const One& one) {
-  if constexpr (loops_on_host) {
-    if (by_rows && !p.chosen.alone) return for_each_row(label, p, row, one);
-  }
-  for_each_element(label, p, one);
-}
-
 } // namespace nunatak::ssa

@@ -192,20 +192,20 @@ public: // nvcc requires it for functions with loops
     const auto r = v.r, u = v.u, w = v.w;
     const Rows<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
     const auto places = m_multigrid.finest(local).cells;
-    Kokkos::parallel_for(
-        "ssa: u and A u", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()),
-        KOKKOS_LAMBDA(int n) {
-          const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
-          for (int m = 0; m < 2; ++m) {
-            u(2 * n + m) = x.data()[c + m];
-            w(2 * n + m) = r(2 * n + m) - residual.data()[c + m];
-          }
-        });
+    const auto take = KOKKOS_LAMBDA(std::int64_t n) {
+      const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
+      for (int m = 0; m < 2; ++m) {
+        u(2 * n + m) = x.data()[c + m];
+        w(2 * n + m) = r(2 * n + m) - residual.data()[c + m];
+      }
+    };
+    const std::int64_t count = m_assembly.patch(local).unknowns();
+    if (!loops_on_host)
+      Kokkos::parallel_for("ssa: u and A u", Kokkos::RangePolicy<Exec>(0, count), take);
     const Real *pr = r.data(), *pu = u.data(), *pw = w.data(), *ps = v.s.data();
     const DotProducts<Real, 7> products{
         {{pr, pu}, {pw, pu}, {pr, pw}, {pr, ps}, {pw, pw}, {pw, ps}, {pr, pr}}};
-    const auto sums =
-        sums_reproducibly<7>("ssa: dot products", m_assembly.patch(local).unknowns(), products);
+    const auto sums = sums_reproducibly<7>("ssa: dot products", count, products, take);
     return {sums.of, sums.of + 7};
   }
 

@@ -139,12 +139,11 @@ inline void find_grounded(const SsaPatch& p) {
       });
 }
 
-/// `yield` and `load` of the owned unknowns; sets their drag to zero. Needs ghosts of `rise`.
+/// `yield` and `load` of the owned unknowns; `direction` is 0. Needs ghosts of `rise`.
 inline void compute_load(const SsaPatch& p) {
   find_grounded(p);
   const auto area = p.grounded;
   const auto yield = p.yield, load = p.load;
-  const auto drag = p.drag;
   const auto direction = p.direction;
   const auto element_at = p.element_at;
   const double dx = p.dx, dy = p.dy;
@@ -163,7 +162,6 @@ inline void compute_load(const SsaPatch& p) {
         y += dx * (in.face_pressure(at, north) - in.face_pressure(at, south));
         load(2 * n) = x;
         load(2 * n + 1) = y;
-        for (int m = 0; m < 3; ++m) drag(n, m) = 0.0;
         for (int m = 0; m < 2; ++m) direction(n, m) = 0.0;
       });
 }

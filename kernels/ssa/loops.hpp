@@ -44,6 +44,50 @@ template <class F> void for_each_unknown(const char* label, const SsaPatch& p, c
   }
 }
 
+/// one(k, element) for each element, then f(n, j, i) for each unknown, which may use its elements.
+/// `by_rows`, on CPUs: row(k, n, j, i) for n adjacent elements between icy cells, from k at (j, i);
+/// on one thread an unknown follows the last of its elements, number element_at(j, i), while they
+/// are in cache.
+template <class Row, class One, class F>
+void for_each_element_and_unknown(const char* label, const SsaPatch& p, bool by_rows,
+                                  const Row& row, const One& one, const F& f) {
+  if (!loops_on_host || !by_rows || p.chosen.alone) {
+    for_each_element(label, p, one);
+    return for_each_unknown(label, p, f);
+  }
+  if constexpr (loops_on_host) {
+    constexpr int block = 256;
+    const auto elements = p.elements;
+    const auto places = p.places;
+    const auto element_at = p.element_at;
+    const int all = p.lengths.elements, stride = p.patch.xm + 2;
+    const bool together = Exec().concurrency() == 1; // blocks are in order
+    const int unknowns = together ? p.unknowns() : 0;
+    int next = 0;
+    const auto visit = [=, m = &next](int b) {
+      const int end = all < (b + 1) * block ? all : (b + 1) * block;
+      int k = b * block;
+      while (k < end) {
+        const Element first = elements(k);
+        int n = 0;
+        const auto goes_on = [&](const Element& e) {
+          return e.ice == 15 && e.j == first.j && e.i == first.i + n;
+        };
+        while (k + n < end && goes_on(elements(k + n))) ++n;
+        if (n > 0)
+          row(k, n, first.j, first.i);
+        else
+          one(k, first);
+        k += n > 0 ? n : 1;
+      }
+      for (; *m < unknowns && element_at.data()[places(*m)] < end; ++*m)
+        f(*m, places(*m) / stride, places(*m) % stride);
+    };
+    Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, (all + block - 1) / block), visit);
+    if (!together) for_each_unknown(label, p, f);
+  }
+}
+
 /// Chooses the owned unknowns with |r|^2 > limit, N2. Their numbers go to p.chosen.found.
 inline void choose(const SsaPatch& p, const double* r, double limit) {
   const auto cells = p.chosen.cells;
@@ -106,65 +150,67 @@ inline void unpack(const SsaPatch& p, const double* x, const Array2<double>& u,
       });
 }
 
-/// The coefficients of the elements at (u, v). Needs ghosts of u, v.
-inline void set_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
-                         const GlenLaw& glen) {
+/// The coefficients of the elements at (u, v), then f of the unknowns. Needs ghosts of u, v.
+template <class F>
+void set_elements(const char* label, const SsaPatch& p, const Array2<double>& u,
+                  const Array2<double>& v, const GlenLaw& glen, const F& f) {
   const auto coefficients = p.coefficients;
   const auto BH = p.BH;
   const auto q1 = p.q1;
   const auto row = KOKKOS_LAMBDA(int k, int n, int j, int i) {
     set_row(q1(), glen, n, corners(u, j, i), corners(v, j, i), corners(BH, j, i), &coefficients(k));
   };
-  for_each_element(
-      "ssa: elements", p, glen.n == 3.0, row, KOKKOS_LAMBDA(int k, const Element& e) {
-        double w[8], strength[4];
-        for (int c = 0; c < 4; ++c) {
-          const int j = e.j + (c >> 1), i = e.i + (c & 1);
-          w[2 * c] = u(j, i);
-          w[2 * c + 1] = v(j, i);
-          strength[c] = BH(j, i);
-        }
-        coefficients(k) = SsaElement(q1(), glen, e.ice, w, strength);
-      });
+  const auto one = KOKKOS_LAMBDA(int k, const Element& e) {
+    double w[8], strength[4];
+    for (int c = 0; c < 4; ++c) {
+      const int j = e.j + (c >> 1), i = e.i + (c & 1);
+      w[2 * c] = u(j, i);
+      w[2 * c + 1] = v(j, i);
+      strength[c] = BH(j, i);
+    }
+    coefficients(k) = SsaElement(q1(), glen, e.ice, w, strength);
+  };
+  for_each_element_and_unknown(label, p, glen.n == 3.0, row, one, f);
 }
 
-/// The weight of Newton's term in each element, from the last change of the strain rate.
-inline void weigh_elements(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
-                           Linearisation how) {
+/// The weight of Newton's term in each element, from the last change of the strain rate; then f of
+/// the unknowns.
+template <class F>
+void weigh_elements(const char* label, const SsaPatch& p, const Array2<double>& u,
+                    const Array2<double>& v, Linearisation how, const F& f) {
   const auto coefficients = p.coefficients;
   const auto q1 = p.q1;
   const auto u_before = p.u_before, v_before = p.v_before;
-  if (how == Linearisation::newton) return;
+  if (how == Linearisation::newton) return for_each_unknown(label, p, f);
   const bool picard = how != Linearisation::weighted;
   const double eps2 = p.glen.eps2;
   const auto row = KOKKOS_LAMBDA(int k, int n, int j, int i) {
     weigh_row(q1(), eps2, n, corners(u, j, i), corners(v, j, i), corners(u_before, j, i),
               corners(v_before, j, i), &coefficients(k));
   };
-  for_each_element(
-      "ssa: weights", p, !picard, row, KOKKOS_LAMBDA(int k, const Element& e) {
-        if (picard) return coefficients(k).weigh(0.0);
-        double change[8], Kw[8];
-        for (int c = 0; c < 4; ++c) {
-          const int j = e.j + (c >> 1), i = e.i + (c & 1);
-          change[2 * c] = u(j, i) - u_before(j, i);
-          change[2 * c + 1] = v(j, i) - v_before(j, i);
-        }
-        const double change2 = SsaElement::strain2(q1(), e.ice, change, Kw);
-        coefficients(k).weigh(newton_weight(change2, coefficients(k).e2 + eps2, strain_caution));
-      });
+  const auto one = KOKKOS_LAMBDA(int k, const Element& e) {
+    if (picard) return coefficients(k).weigh(0.0);
+    double change[8], Kw[8];
+    for (int c = 0; c < 4; ++c) {
+      const int j = e.j + (c >> 1), i = e.i + (c & 1);
+      change[2 * c] = u(j, i) - u_before(j, i);
+      change[2 * c + 1] = v(j, i) - v_before(j, i);
+    }
+    const double change2 = SsaElement::strain2(q1(), e.ice, change, Kw);
+    coefficients(k).weigh(newton_weight(change2, coefficients(k).e2 + eps2, strain_caution));
+  };
+  for_each_element_and_unknown(label, p, !picard, row, one, f);
 }
 
 /// r = membrane stresses + drag - load. Needs ghosts of u, v.
 inline void residual(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
                      double* r) {
-  set_elements(p, u, v, p.glen);
   const auto yield = p.yield, load = p.load;
   const auto element_at = p.element_at;
   const auto coefficients = p.coefficients;
   const TillLaw till = p.till;
-  for_each_unknown(
-      "ssa: residual", p, KOKKOS_LAMBDA(int n, int j, int i) {
+  set_elements(
+      "ssa: residual", p, u, v, p.glen, KOKKOS_LAMBDA(int n, int j, int i) {
         const double U = u(j, i), V = v(j, i);
         const double beta = yield(n) > 0.0 ? yield(n) * till.drag(U * U + V * V) : 0.0;
         double x = beta * U - load(2 * n), y = beta * V - load(2 * n + 1);
@@ -178,34 +224,22 @@ inline void residual(const SsaPatch& p, const Array2<double>& u, const Array2<do
       });
 }
 
-/// The derivative of the drag at (u, v), and the `direction` for the next Jacobian.
-inline void set_drag(const SsaPatch& p, const Array2<double>& u, const Array2<double>& v,
-                     Linearisation how) {
-  const auto yield = p.yield;
-  const auto drag = p.drag;
-  const auto direction = p.direction;
-  const auto u_before = p.u_before, v_before = p.v_before;
+/// The derivative of the drag at (U, V): uu, uv, vv. `w`: the direction, which it changes to that
+/// for the next Jacobian. `change`: of (U, V) since the last one.
+KOKKOS_INLINE_FUNCTION void drag_slope(const TillLaw& till, double yield, double U, double V,
+                                       const double (&change)[2], Linearisation how, double (&w)[2],
+                                       double (&drag)[3]) {
   const bool weighted = how == Linearisation::weighted;
-  const double all = how == Linearisation::newton ? 1.0 : 0.0;
-  const TillLaw till = p.till;
-  for_each_unknown(
-      "ssa: drag", p, KOKKOS_LAMBDA(int n, int j, int i) {
-        if (!(yield(n) > 0.0)) return; // zeros from compute_load
-        const double U = u(j, i), V = v(j, i), speed2 = U * U + V * V;
-        const double change[2] = {U - u_before(j, i), V - v_before(j, i)};
-        const double change2 = change[0] * change[0] + change[1] * change[1];
-        const double weight =
-            weighted ? newton_weight(change2, speed2 + till.delta2, drag_caution) : all;
-        const double none[2] = {0.0, 0.0};
-        double w[2] = {direction(n, 0), direction(n, 1)};
-        follow_direction({U, V}, weighted ? change : none, till.delta2, w);
-        for (int m = 0; m < 2; ++m) direction(n, m) = w[m] *= weight;
-        const double beta = yield(n) * till.drag(speed2);
-        const double slope = beta * till.log_slope(speed2) * Kokkos::sqrt(speed2 + till.delta2);
-        drag(n, 0) = beta + slope * U * w[0];
-        drag(n, 1) = 0.5 * slope * (U * w[1] + V * w[0]);
-        drag(n, 2) = beta + slope * V * w[1];
-      });
+  const double speed2 = U * U + V * V, change2 = change[0] * change[0] + change[1] * change[1];
+  const double all = how == Linearisation::newton ? 1.0 : 0.0, none[2] = {0.0, 0.0};
+  const double weight = weighted ? newton_weight(change2, speed2 + till.delta2, drag_caution) : all;
+  follow_direction({U, V}, weighted ? change : none, till.delta2, w);
+  for (int m = 0; m < 2; ++m) w[m] *= weight;
+  const double beta = yield * till.drag(speed2);
+  const double slope = beta * till.log_slope(speed2) * Kokkos::sqrt(speed2 + till.delta2);
+  drag[0] = beta + slope * U * w[0];
+  drag[1] = 0.5 * slope * (U * w[1] + V * w[0]);
+  drag[2] = beta + slope * V * w[1];
 }
 
 /// The matrix of a step from (u, v), symmetric positive definite: the rows of the owned unknowns in
@@ -216,16 +250,23 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
               Linearisation how, const Rows<Real>& A, bool after_residual = false) {
   GlenLaw glen = p.glen;
   if (how == Linearisation::at_rest) glen.eps2 = strain_rate_at_rest * strain_rate_at_rest;
-  if (!after_residual || how == Linearisation::at_rest) set_elements(p, u, v, glen);
-  weigh_elements(p, u, v, how);
-  set_drag(p, u, v, how);
-  const auto drag = p.drag;
+  if (!after_residual || how == Linearisation::at_rest)
+    set_elements("ssa: elements", p, u, v, glen, KOKKOS_LAMBDA(int, int, int){});
+  const auto yield = p.yield;
+  const auto direction = p.direction;
+  const auto u_before = p.u_before, v_before = p.v_before;
+  const TillLaw till = p.till;
   const auto element_at = p.element_at, unknown = p.unknown;
   const auto elements = p.elements;
   const auto coefficients = p.coefficients;
   const auto q1 = p.q1;
-  for_each_unknown(
-      "ssa: Jacobian", p, KOKKOS_LAMBDA(int n, int j, int i) {
+  weigh_elements(
+      "ssa: Jacobian", p, u, v, how, KOKKOS_LAMBDA(int n, int j, int i) {
+        double drag[3] = {};
+        const double change[2] = {u(j, i) - u_before(j, i), v(j, i) - v_before(j, i)};
+        double w[2] = {direction(n, 0), direction(n, 1)};
+        if (yield(n) > 0.0) drag_slope(till, yield(n), u(j, i), v(j, i), change, how, w, drag);
+        for (int m = 0; m < 2; ++m) direction(n, m) = w[m];
         AroundUnknown around;
         for (int c = 0; c < 4; ++c) {
           const int k = element_at(j - (c >> 1), i - (c & 1));
@@ -235,9 +276,8 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
         unsigned into = 0;
         for (int slot = 0; slot < 9; ++slot)
           into |= unsigned{unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0} << slot;
-        write_row(q1(), around, drag(n, 0), drag(n, 1), drag(n, 2), into, &A(j, i, 0));
+        write_row(q1(), around, drag[0], drag[1], drag[2], into, &A(j, i, 0));
       });
-  const auto u_before = p.u_before, v_before = p.v_before;
   const auto keep = KOKKOS_LAMBDA(int j, int i) {
     u_before(j, i) = u(j, i);
     v_before(j, i) = v(j, i);

@@ -120,7 +120,6 @@ struct SsaPatch {
   Kokkos::View<double*, Mem> yield;        ///< tau_c times the grounded area of an unknown cell, N
   Kokkos::View<double*, Mem> load;         ///< driving force on the unknown cells, N: pairs (x, y)
   Kokkos::View<SsaElement*, Mem> coefficients; ///< of elements, at the last residual or Jacobian
-  Kokkos::View<double* [3], Mem> drag;         ///< uu, uv, vv of the last Jacobian
   /// sliding direction for the next Jacobian (follow_direction)
   Kokkos::View<double* [2], Mem> direction;
   Array2<double> u_before, v_before; ///< velocity at the last Jacobian
@@ -136,7 +135,7 @@ struct SsaPatch {
         elements("ssa_elements", 0), element_at(make_array<int>("ssa_element", p)),
         BH(make_array<double>("ssa_BH", p)), rise("ssa_rise", p.ym + 2, p.xm + 2),
         grounded("ssa_grounded_area", 0), yield("ssa_yield", 0), load("ssa_load", 0),
-        coefficients("ssa_coefficients", 0), drag("ssa_drag", 0), direction("ssa_direction", 0),
+        coefficients("ssa_coefficients", 0), direction("ssa_direction", 0),
         u_before(make_array<double>("ssa_u_before", p)),
         v_before(make_array<double>("ssa_v_before", p)),
         chosen{false,
@@ -194,7 +193,6 @@ inline void mark_unknowns(SsaPatch& p) {
   ensure_size(p.grounded, elements);
   ensure_size(p.yield, unknowns);
   ensure_size(p.load, 2 * unknowns);
-  ensure_size(p.drag, unknowns);
   ensure_size(p.direction, unknowns);
   ensure_size(p.chosen.unknowns, unknowns);
   ensure_size(p.chosen.elements, elements);

@@ -111,7 +111,7 @@ bool is_option(const std::string& word);
 std::string no_option(const std::string& word);
 
 /// The value of an option before a table is filled; "" if absent. For -io_transport, because output
-/// servers fill no table. io/async/client.cpp checks that the table agrees.
+/// servers fill no table. io/async/async_file.cpp checks that the table agrees.
 std::string value_on_command_line(int argc, const char* const* argv, const std::string& name);
 
 } // namespace nunatak

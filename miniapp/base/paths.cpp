@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <iterator>
+#include <regex>
 
 namespace nunatak {
 
@@ -40,12 +40,6 @@ bool is_regular_or_new(const fs::path& path) {
   return !fs::exists(path, none) || fs::is_regular_file(path, none);
 }
 
-bool has_number(const std::string& suffix) { // .0000
-  return suffix.size() > 4 && suffix[0] == '.' &&
-         std::all_of(suffix.begin() + 1, suffix.end(),
-                     [](unsigned char c) { return std::isdigit(c); });
-}
-
 bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::subfiles; }
 
 bool is_same(const NamedFile& a, const NamedFile& b) {
@@ -60,22 +54,12 @@ bool goes_with(const NamedFile& of, const std::string& name) {
   std::string own = fs::path(of.path).filename().string();
   if (of.use == FileUse::snapshots && ends_with(own, ".nc")) own.resize(own.size() - 3);
   if (name.compare(0, own.size(), own) != 0) return false;
-  const std::string suffix = name.substr(own.size());
-  switch (of.use) {
-  case FileUse::read:
-    return false;
-  case FileUse::text:
-    return suffix == ".tmp";
-  case FileUse::netcdf:
-    return suffix == ".tmp" || suffix == ".lock" ||
-           has_number(ends_with(suffix, ".tmp") ? suffix.substr(0, suffix.size() - 4) : suffix);
-  case FileUse::snapshots: // _00010.000.nc
-    return suffix.size() >= 13 && suffix[0] == '_' && ends_with(suffix, ".nc") &&
-           suffix.find_first_not_of("0123456789.", 1) == suffix.size() - 2;
-  case FileUse::subfiles:
-    return has_number(suffix);
-  }
-  return false;
+  const char* const suffix = of.use == FileUse::text        ? R"(\.tmp)"
+                             : of.use == FileUse::netcdf    ? R"(\.tmp|\.lock|\.\d{4,}(\.tmp)?)"
+                             : of.use == FileUse::snapshots ? R"(_[\d.]{9,}\.nc)" // _00010.000.nc
+                             : of.use == FileUse::subfiles  ? R"(\.\d{4,})"
+                                                            : nullptr;
+  return suffix != nullptr && std::regex_match(name.substr(own.size()), std::regex(suffix));
 }
 
 bool belongs_to(const NamedFile& of, const NamedFile& other) {
@@ -113,6 +97,18 @@ void check_name(const NamedFile& file) {
     throw Error(what + "expected a file, found something that is not a regular one");
 }
 
+/// Refuses a folder, and a path in a folder that does not exist or admits no new file.
+void require_writable(const NamedFile& file) {
+  const std::string& path = file.path;
+  const std::string what = "option " + file.option + ": cannot write '" + path + "': ";
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
+    throw Error(what + "expected a file, found a folder");
+  const std::string folder = folder_of(path).string();
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    throw Error(what + "no such folder, or no permission to write in '" + folder + "'");
+}
+
 } // namespace
 
 void check_files(const std::vector<NamedFile>& all) {
@@ -125,17 +121,10 @@ void check_files(const std::vector<NamedFile>& all) {
   for (auto a = files.begin(); a != files.end(); ++a) {
     for (auto b = a + 1; b != files.end(); ++b) check_pair(*a, *b);
   }
-}
-
-void require_writable(const std::string& option, const std::string& path) {
-  if (path.empty()) return;
-  const std::string what = "option " + option + ": cannot write '" + path + "': ";
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
-    throw Error(what + "expected a file, found a folder");
-  const std::string folder = folder_of(path).string();
-  if (access(folder.c_str(), W_OK | X_OK) != 0)
-    throw Error(what + "no such folder, or no permission to write in '" + folder + "'");
+  for (const NamedFile& file : files) {
+    if (file.is_written && file.use != FileUse::read && file.use != FileUse::subfiles)
+      require_writable(file);
+  }
 }
 
 } // namespace nunatak

@@ -20,15 +20,13 @@ struct NamedFile {
   FileUse use = FileUse::text;
   /// An option that may name the same file, which is read before this one is written.
   std::string may_replace = "";
+  bool is_written = true; ///< false: only after a failure
 };
 
 /// Throws Error, naming options and files, if two of them are the same file or one belongs to the
-/// output of another, also through links and relative paths, or if io reserves a name. Compares
-/// device and inode; new files by folder and name. Ignores empty paths. On rank 0.
+/// output of another, also through links and relative paths, if io reserves a name, or if one
+/// cannot be created: no such folder, no permission, or a folder. Compares device and inode; new
+/// files by folder and name. Creates nothing. Ignores empty paths. On rank 0.
 void check_files(const std::vector<NamedFile>& files);
-
-/// Throws Error, naming option and file, if `path` cannot be created: no such folder, no
-/// permission, or a folder. Creates nothing; accepts an empty path. On rank 0.
-void require_writable(const std::string& option, const std::string& path);
 
 } // namespace nunatak

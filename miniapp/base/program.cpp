@@ -2,8 +2,6 @@
 
 #include "miniapp/base/error.hpp"
 
-#include <Kokkos_Core.hpp>
-
 #include <chrono>
 #include <iostream>
 #include <new>
@@ -25,12 +23,6 @@ constexpr double longest_unwinding = 6.0; // s; longer than the 5 s that a clien
 }
 
 } // namespace
-
-Libraries::Libraries(int, char**)
-    : m_kokkos(std::make_unique<Kokkos::ScopeGuard>(
-          Kokkos::InitializationSettings().set_disable_warnings(true))) {}
-
-Libraries::~Libraries() = default;
 
 int status_of(const std::string& program, const std::function<int()>& run) {
   const World world;

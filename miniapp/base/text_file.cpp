@@ -18,18 +18,6 @@ namespace {
   throw Error("file '" + path + "': cannot be written: " + std::strerror(error));
 }
 
-/// Returns 0, or the errno of the failed call; close() may be the first to report a full disk.
-int write_all(int fd, const std::string& text) {
-  int error = 0;
-  for (std::size_t done = 0; done < text.size() && error == 0;) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n >= 0) done += static_cast<std::size_t>(n);
-    if (n < 0 && errno != EINTR) error = errno;
-  }
-  if (::close(fd) != 0 && error == 0 && errno != EINTR) error = errno;
-  return error;
-}
-
 } // namespace
 
 void write_text_file(const std::string& path, const std::string& text) {
@@ -45,7 +33,9 @@ void write_text_file(const std::string& path, const std::string& text) {
   const int fd = ::open(written.c_str(), flags, 0666);
   if (fd < 0) fail(path, errno); // ENXIO: a pipe that no process reads
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-  const int error = write_all(fd, text);
+  std::FILE* const file = ::fdopen(fd, "w");
+  int error = std::fwrite(text.data(), 1, text.size(), file) == text.size() ? 0 : errno;
+  if (std::fclose(file) != 0 && error == 0) error = errno; // the first to report a full disk
   if (error != 0 && through_temporary) ::unlink(written.c_str());
   if (error != 0) fail(path, error);
   if (through_temporary && std::rename(written.c_str(), path.c_str()) != 0) fail(path, errno);

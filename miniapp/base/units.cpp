@@ -47,9 +47,7 @@ UnitConversion unit_conversion(const std::string& from, const std::string& to,
   if (from == to) return [](double x) { return x; };
   static const System units; // one copy: reading the database takes long
   // "g/kg" and "psu" are units of salinity in files
-  const std::string known = from == "psu" || from == "PSU"             ? "g/kg"
-                            : from == "degreesN" || from == "degreesE" ? "degree"
-                                                                       : from;
+  const std::string known = from == "psu" || from == "PSU" ? "g/kg" : from;
   const Unit a = parse(units, known, what), b = parse(units, to, what);
   const std::shared_ptr<cv_converter> converter(ut_get_converter(a.get(), b.get()),
                                                 [](cv_converter* c) {

@@ -3,13 +3,11 @@
 
 #include "kernels/grid/ranks.hpp"
 
+#include <Kokkos_Core.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
-
-namespace Kokkos {
-class ScopeGuard;
-}
 
 namespace nunatak {
 
@@ -56,15 +54,9 @@ private:
 };
 
 /// The lifetime of Kokkos, which every program needs on compute processes.
-class Libraries {
-public:
-  Libraries(int argc, char** argv);
-  ~Libraries();
-  Libraries(const Libraries&) = delete;
-  Libraries& operator=(const Libraries&) = delete;
-
-private:
-  std::unique_ptr<Kokkos::ScopeGuard> m_kokkos;
+struct Libraries {
+  Libraries(int /*argc*/, char** /*argv*/) {}
+  Kokkos::ScopeGuard kokkos{Kokkos::InitializationSettings().set_disable_warnings(true)};
 };
 
 } // namespace nunatak

@@ -1,6 +1,6 @@
 #include "miniapp/model/initial.hpp"
 
-#include "io/durable/verify.hpp"
+#include "io/durable/manifest.hpp"
 #include "kernels/cases/continent.hpp"
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/cases/sites.hpp"
@@ -267,18 +267,7 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
     }
   }
   ranks.sum(icy_cells);
-  const Decomposition d = nunatak::balanced(grid.decomposition, icy_cells[0]);
-  const auto range = [](const std::vector<int>& starts) {
-    int least = starts.back(), most = 0;
-    for (std::size_t n = 1; n < starts.size(); ++n) {
-      least = std::min(least, starts[n] - starts[n - 1]);
-      most = std::max(most, starts[n] - starts[n - 1]);
-    }
-    return std::to_string(least) + (least == most ? "" : " to " + std::to_string(most));
-  };
-  m_log.line("grid: cut by its ice: patches of " + range(d.x) + " columns, " + range(d.y) +
-             " rows");
-  return d;
+  return nunatak::balanced(grid.decomposition, icy_cells[0]);
 }
 
 /// A restart with PICO of a run without an ocean: its file lacks the water.

@@ -271,7 +271,7 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
                                   {"-o", o.output, FileUse::netcdf, "-i"},
                                   {"-spatial_file", o.spatial_file, FileUse::netcdf},
                                   {"-timeseries_file", o.timeseries_file, FileUse::netcdf},
-                                  {"-ssa_failed_file", failed, FileUse::netcdf},
+                                  {"-ssa_failed_file", failed, FileUse::netcdf, "", false},
                                   {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
                                   {"-report", o.report}};
   for (const std::string& file : options_files)

@@ -1,25 +1,28 @@
-// An options file: YAML (.yaml, .yml; by libyaml), or lines of `-option value` (by PETSc).
+// An options file, read by PETSc: YAML (.yaml, .yml), or lines of `-option value`.
 //
 //   init: marine     -init marine         Nesting stands for the underscore of a name. A list is a
-//   grid:            -grid_dx 16km        value with commas. A YAML option that is repeated (in
-//     dx: 16km                            any case) or has no value is an error.
+//   grid:            -grid_dx 16km        value with commas. The last of several values of an
+//     dx: 16km                            option counts.
 #pragma once
 
 #include <mpi.h>
+#include <petscsys.h>
 
 #include <string>
 #include <vector>
 
 namespace nunatak {
 
-struct FileOption {
+struct GivenOption {
   std::string name, value;
   bool has_value = true;
-  std::string place; ///< "'run.yaml', line 3"; PETSc's format has no line
 };
 
-/// Rank 0 reads. Collective. Throws Error on all ranks, naming the file and, in YAML, the line: not
-/// a regular file, not text, not YAML, no options.
-std::vector<FileOption> read_options_file(MPI_Comm comm, const std::string& path);
+/// The options in a database of PETSc (nullptr: the global one) that no call has asked for.
+std::vector<GivenOption> unused_options(PetscOptions database = nullptr);
+
+/// Rank 0 reads. Collective. Throws Error naming the file on all ranks: not a regular file, not
+/// text, refused by PETSc, no options.
+std::vector<GivenOption> read_options_file(MPI_Comm comm, const std::string& path);
 
 } // namespace nunatak

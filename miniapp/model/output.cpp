@@ -1,17 +1,15 @@
 #include "miniapp/model/output.hpp"
 
 #include "io/agree.hpp"
-#include "io/durable/verify.hpp"
-#include "io/formats/classic.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/formats/storage.hpp"
 #include "io/registry.hpp"
-#include "io/watchdog.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/parse.hpp"
-#include "miniapp/base/paths.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/variables.hpp"
 #include "miniapp/model/old_series.hpp"
@@ -64,13 +62,6 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
       m_coordinates(m_grid, m_ranks.patch()), m_start(model.start_time()),
       m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)),
       m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
-  for (const auto& [option, path] : {std::pair{"-o", options.output},
-                                     {"-snapshot_file", options.snapshot_file},
-                                     {"-spatial_file", options.spatial_file},
-                                     {"-timeseries_file", options.timeseries_file}}) {
-    const io::Watchdog::Scope scope(path, "look");
-    io::on_rank_0(m_ranks.comm(), [&, o = option, p = path] { require_writable(o, p); });
-  }
   for (const std::string& name : m_spatial_vars) {
     try {
       variable_info(name);
@@ -338,18 +329,10 @@ void Output::finish_writing() {
   log_committed();
 }
 
-void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {
+void Output::check_budget(nlohmann::json& json) const {
   double seconds = 0.0; // means over ranks
   for (const Timers::Summary& timer : m_timers.summarise(m_ranks.comm())) {
     if (timer.name.rfind("output: ", 0) == 0) seconds += timer.mean;
-  }
-  double longest = seconds; // between phases: waiting for writing ranks, preparing fields
-  for (const io::Summary::Entry& phase : s.phases) longest -= phase.mean;
-  const char* where = "waiting between its phases";
-  for (std::size_t p = 0; p < io::n_phases; ++p) {
-    if (s.phases[p].mean <= longest) continue;
-    longest = s.phases[p].mean;
-    where = io::phase_names[p];
   }
   const double elapsed = m_timers.elapsed(),
                percent = elapsed > 0.0 ? 100.0 * seconds / elapsed : 0.0;
@@ -359,10 +342,10 @@ void Output::check_budget(const io::Summary& s, nlohmann::json& json) const {
   if (m_options.io_budget == 0.0 || percent <= m_options.io_budget) return;
   if (elapsed < 60.0 && m_options.given.count("io_budget") == 0) return; // runs of seconds
   char text[200];
-  std::snprintf(text, sizeof text,
-                "warning: output took %.2f s of %.2f s, %.0f %% of the run (budget -io_budget %g "
-                "%%), most of it in %s (%.2f s)",
-                seconds, elapsed, percent, m_options.io_budget, where, longest);
+  std::snprintf(
+      text, sizeof text,
+      "warning: output took %.2f s of %.2f s, %.0f %% of the run (budget -io_budget %g %%)",
+      seconds, elapsed, percent, m_options.io_budget);
   m_log.line(text);
 }
 
@@ -384,7 +367,7 @@ nlohmann::json Output::report() const {
   }
   json["drain_seconds"] = m_drain;
   json["servers"] = servers_record(m_writer->server_reports());
-  check_budget(s, json);
+  check_budget(json);
   return json;
 }
 

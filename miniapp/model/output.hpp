@@ -22,8 +22,8 @@ namespace nunatak {
 class Output {
 public:
   /// Opens spatial file and time series; a restart continues its series (old_series.hpp).
-  /// Collective. Throws Error naming option and file: folder not writable, unknown spatial
-  /// variable, a series that cannot be continued. References must outlive this object.
+  /// Collective. Throws Error naming option and file: unknown spatial variable, a
+  /// series that cannot be continued. References must outlive this object.
   Output(const Options& options, Model& model, const std::vector<Scalar>& scalars,
          std::string history, Timers& timers, const Log& log);
 
@@ -51,8 +51,8 @@ public:
   /// Seconds of the longest write of a state so far.
   double longest_write() const { return m_longest_write; }
 
-  /// Seconds, bytes and operations per phase, and the io options. Logs a warning if output,
-  /// including waits between its phases, exceeded -io_budget. Collective.
+  /// Seconds, bytes and operations per phase, and the io options. Logs a warning if output exceeded
+  /// -io_budget. Collective.
   nlohmann::json report() const;
 
 private:
@@ -75,7 +75,7 @@ private:
   void put_field(io::File& file, std::size_t record, const Field& field);
   void log_committed();
   void finish_writing();
-  void check_budget(const io::Summary& summary, nlohmann::json& json) const;
+  void check_budget(nlohmann::json& json) const;
 
   const Options& m_options;
   const Grid& m_grid;

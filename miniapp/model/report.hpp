@@ -1,30 +1,101 @@
 // The final report of a run: a table on the screen and, with -report, JSON with more detail.
 #pragma once
 
+#include "io/agree.hpp"
+#include "io/watchdog.hpp"
+#include "kernels/grid/array.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/base/log.hpp"
+#include "miniapp/base/text_file.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/options.hpp"
+#include "miniapp/model/session.hpp"
 #include "miniapp/model/timers.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <mpi.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <ctime>
 
 namespace nunatak {
 
 /// The current time in ISO 8601.
-std::string utc_now();
+inline std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
 
 class Report {
 public:
-  /// Throws Error naming the file at once if `options.report` cannot be written.
-  Report(const Options& options, const Grid& grid, MPI_Comm comm);
+  Report(const Options& options, const Grid& grid, MPI_Comm comm)
+      : m_path(options.report), m_comm(comm) {
+    const Decomposition& d = grid.decomposition;
+    m_json["started"] = utc_now();
+    for (const Versions& some : {versions(), petsc_version()}) {
+      for (const auto& [name, version] : some) m_json["versions"][name] = version;
+    }
+    m_json["ranks"] = {
+        {"size", d.size()}, {"px", d.px}, {"py", d.py}, {"execution_space", Exec::name()}};
+    m_json["grid"] = {{"Mx", grid.Mx()}, {"My", grid.My()}, {"Mz", grid.Mz()},
+                      {"dx", grid.dx},   {"dy", grid.dy},   {"Lz", grid.Lz()}};
+    m_json["options"] = to_json(options);
+    m_json["set_by_like"] = options.set_by_like;
+  }
 
   /// Adds facts of a part of the run under their own key: report.add({{"ssa", ...}}).
   void add(const nlohmann::json& facts) { m_json.update(facts); }
 
   /// Reduces the timers over ranks, prints the table to the log and writes the file. Collective.
-  void finish(const Timers& timers, const Log& log);
+  void finish(const Timers& timers, const Log& log) {
+    double wall = timers.elapsed();
+    MPI_Allreduce(MPI_IN_PLACE, &wall, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    const double memory = static_cast<double>(usage.ru_maxrss) / 1024.0; // kB on Linux
+    double most = 0.0, all = 0.0;
+    MPI_Allreduce(&memory, &most, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+    MPI_Allreduce(&memory, &all, 1, MPI_DOUBLE, MPI_SUM, m_comm);
+    m_json["wall_seconds"] = wall;
+    m_json["peak_resident_MiB_per_rank"] = most;
+    m_json["peak_resident_MiB"] = all;
+
+    char text[160];
+    log.line("");
+    std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10s %10s", "seconds", "calls", "min",
+                  "mean", "max", "of total");
+    log.line(text);
+    double other = wall; // mean over ranks of what no timer of the first level measures
+    for (const Timers::Summary& s : timers.summarise(m_comm)) {
+      m_json["timers"][s.name] = {
+          {"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}, {"depth", s.depth}};
+      const std::string name = std::string(2 * static_cast<std::size_t>(s.depth), ' ') + s.name;
+      const int n = std::snprintf(text, sizeof text, "%-34s %8ld %10.3f %10.3f %10.3f",
+                                  name.c_str(), s.calls, s.min, s.mean, s.max);
+      if (s.depth == 0) {
+        other -= s.mean;
+        std::snprintf(text + n, sizeof text - static_cast<std::size_t>(n), " %8.1f %%",
+                      100.0 * s.mean / wall);
+      }
+      log.line(text);
+    }
+    const auto line = [&](const char* name, double seconds) {
+      std::snprintf(text, sizeof text, "%-34s %8s %10s %10.3f %10s %8.1f %%", name, "", "", seconds,
+                    "", 100.0 * seconds / wall);
+      log.line(text);
+    };
+    line("other", other);
+    line("total", wall);
+
+    const io::Watchdog::Scope scope(m_path, "report");
+    io::on_rank_0(m_comm, [&] {
+      if (!m_path.empty()) write_text_file(m_path, m_json.dump(2) + "\n");
+    });
+  }
 
 private:
   nlohmann::json m_json;

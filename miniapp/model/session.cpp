@@ -34,18 +34,6 @@ std::vector<std::string> files_of_petsc() {
   return files;
 }
 
-/// All unused options in PETSc's database.
-std::vector<FileOption> unused_options() {
-  PetscInt n = 0;
-  char **names = nullptr, **values = nullptr;
-  NUNATAK_PETSC(PetscOptionsLeftGet(nullptr, &n, &names, &values));
-  std::vector<FileOption> all;
-  for (PetscInt k = 0; k < n; ++k)
-    all.push_back({names[k], values[k] != nullptr ? values[k] : "", values[k] != nullptr, ""});
-  NUNATAK_PETSC(PetscOptionsLeftRestore(nullptr, &n, &names, &values));
-  return all;
-}
-
 bool starts_with(const std::string& name, const std::vector<std::string>& prefixes) {
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](const std::string& p) { return name.compare(0, p.size(), p) == 0; });
@@ -54,15 +42,12 @@ bool starts_with(const std::string& name, const std::vector<std::string>& prefix
 /// True for options that PETSc uses later: the solver's, the DMDA's, those read at PetscFinalize.
 /// Names similar to the model's ssa_ options are refused now, not after a solve.
 bool belongs_to_petsc(const std::string& name, const OptionTable& table) {
+  if (table.knows(name)) return false;
   if (starts_with(name, {"ssa_snes_", "ssa_ksp_", "ssa_pc_", "ssa_mat_", "ssa_mg_", "ssa_sub_",
                          "ssa_da_", "ssa_dm_", "da_", "dm_"}))
     return true;
   if (starts_with(name, {"ssa_"})) return !starts_with(table.nearest_name(name), {"ssa_"});
   return name == "options_left" || name == "options_view" || name == "skip_petscrc";
-}
-
-void set_in_table(OptionTable& table, const FileOption& given) {
-  table.set(given.name, given.has_value ? &given.value : nullptr);
 }
 
 } // namespace
@@ -116,30 +101,26 @@ bool Session::read(OptionTable& table) {
     for (const std::string& file : files_of_petsc())
       std::cout << "options: read " << file << ", as PETSc does" << std::endl;
   }
-  // 1. PETSc's database: its files, PETSC_OPTIONS, the command line
-  for (const FileOption& given : unused_options()) {
-    if (table.knows(given.name)) {
-      PetscBool is_set = PETSC_FALSE; // the query marks it as used
-      NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, ("-" + given.name).c_str(), &is_set));
-      set_in_table(table, given);
-    } else if (!belongs_to_petsc(given.name, table)) {
-      table.fail_unknown(given.name);
+  const auto take = [&](const GivenOption& given) {
+    const std::string name = "-" + given.name;
+    if (belongs_to_petsc(given.name, table)) {
+      NUNATAK_PETSC(PetscOptionsSetValue(nullptr, name.c_str(),
+                                         given.has_value ? given.value.c_str() : nullptr));
+      return;
     }
-  }
+    table.set(given.name, given.has_value ? &given.value : nullptr);
+    PetscBool is_set = PETSC_FALSE; // the query marks it as used
+    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, name.c_str(), &is_set));
+  };
+  // 1. PETSc's database: its files, PETSC_OPTIONS, the command line
+  for (const GivenOption& given : unused_options()) take(given);
   // 2. options files override PETSC_OPTIONS
   for (const std::string& file : m_options_files) {
-    for (const FileOption& given : read_options_file(m_comm, file)) {
+    for (const GivenOption& given : read_options_file(m_comm, file)) {
       try {
-        if (given.name == "help" || given.name == "h")
-          throw Error("option -" + given.name + ": expected it on the command line, found it");
-        if (belongs_to_petsc(given.name, table) && !table.knows(given.name)) {
-          NUNATAK_PETSC(PetscOptionsSetValue(nullptr, ("-" + given.name).c_str(),
-                                             given.has_value ? given.value.c_str() : nullptr));
-        } else {
-          set_in_table(table, given);
-        }
+        take(given);
       } catch (const Error& error) {
-        throw Error(std::string(error.what()) + " (" + given.place + ")");
+        throw Error(error.what() + (" ('" + file + "')"));
       }
     }
   }
@@ -150,15 +131,13 @@ bool Session::read(OptionTable& table) {
   for (int a = 1; a < argc; ++a) {
     if (!is_option(m_words[a]) || !table.knows(m_words[a] + 1)) continue;
     const bool has_value = a + 1 < argc && !is_option(m_words[a + 1]);
-    set_in_table(table, {m_words[a] + 1, has_value ? m_words[a + 1] : "", has_value, ""});
-    PetscBool is_set = PETSC_FALSE;
-    NUNATAK_PETSC(PetscOptionsHasName(nullptr, nullptr, m_words[a], &is_set));
+    take({m_words[a] + 1, has_value ? m_words[a + 1] : "", has_value});
   }
   return true;
 }
 
 void check_petsc_options(const std::vector<std::string>& prefixes, const std::string& user) {
-  for (const FileOption& given : unused_options()) {
+  for (const GivenOption& given : unused_options()) {
     if (starts_with(given.name, prefixes))
       throw Error("unknown option -" + given.name + ": " + user +
                   " does not use it (-help lists the model's options)");

@@ -1,37 +1,174 @@
 // Global sums and maxima for time series, the line per step, and the closure of the mass budget.
 #pragma once
 
+#include "kernels/grid/constants.hpp"
+#include "kernels/step/checks.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output_schema.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
 namespace nunatak {
 
 /// "grid: 381 x 381 x 31 points, 16 x 16 km, up to 4500 m; ranks: 2 (1 x 2)"
-std::string describe(const Grid& grid);
+inline std::string describe(const Grid& grid) {
+  const Decomposition& d = grid.decomposition;
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "grid: %d x %d x %d points, %.6g x %.6g km, up to %.6g m; ranks: %d (%d x %d)",
+                d.Mx, d.My, grid.Mz(), grid.dx / 1e3, grid.dy / 1e3, grid.Lz(), d.size(), d.px,
+                d.py);
+  return text;
+}
 
 class Summary {
 public:
-  Summary(const Grid& grid, MpiRanks& ranks, const State& state);
+  Summary(const Grid& grid, MpiRanks& ranks, const State& state)
+      : m_grid(grid), m_ranks(ranks), m_cell_area(grid.dx * grid.dy) {
+    measure(state, nullptr, 0.0);
+    m_start_thickness = m_thickness;
+  }
 
   /// Adds a step of dt seconds. Two reductions. Throws Error if thickness or temperature is not
   /// finite, ice reaches above the highest level, or the mass budget of the run does not close.
   /// Returns the largest `wish` (EarlyEnd) of all ranks.
-  double add(const Hybrid& hybrid, double dt, double wish = 0.0);
+  double add(const Hybrid& hybrid, double dt, double wish = 0.0) {
+    const double largest_wish = measure(hybrid.state(0), &hybrid, wish);
+    m_dt = dt;
+    m_total += m_last.budget;
+    m_melted += m_last.melted_inside;
+    m_racing_steps += m_racing_cells > 0;
+    m_most_racing_cells = std::max(m_most_racing_cells, m_racing_cells);
+    m_clipped_steps += m_last.budget.clipped.value() > 0.0;
+    if (m_broken_cells > 0) {
+      throw Error(
+          "thickness or temperature of the ice: expected numbers, found NaN or infinity in " +
+          std::to_string(m_broken_cells) + " cells");
+    }
+    if (m_thickest > m_grid.Lz()) {
+      throw Error("ice of " + std::to_string(m_thickest) +
+                  " m has grown above the highest level: expected at most " +
+                  std::to_string(m_grid.Lz()) + " m (-grid_Lz)");
+    }
+    if (!(std::fabs(closure()) < 1e-9))
+      throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) +
+                  " of itself");
+    return largest_wish;
+  }
 
-  std::vector<Scalar> scalars() const; ///< of the last step
+  /// Of the last step.
+  std::vector<Scalar> scalars() const {
+    const auto flux = [&](const FixedSum& sum) {
+      return m_dt > 0.0 ? sum.value() * m_cell_area * rho_ice / m_dt : 0.0;
+    };
+    const auto area = [&](std::int64_t cells) { return static_cast<double>(cells) * m_cell_area; };
+    const MassBudget& b = m_last.budget;
+    return {
+        {"ice_volume", "m3", "volume of the ice", m_thickness.value() * m_cell_area},
+        {"ice_area_grounded", "m2", "area of grounded ice", area(m_grounded_cells)},
+        {"ice_area_floating", "m2", "area of floating ice", area(m_floating_cells)},
+        {"surface_mass_flux", "kg s-1", "mass gained at the surface (negative: lost)",
+         flux(b.surface)},
+        {"basal_mass_flux", "kg s-1",
+         "mass lost by melting below ice shelves (negative: gained by freezing)", flux(b.basal)},
+        {"calving_mass_flux", "kg s-1", "mass lost by calving", flux(b.calved)},
+        {"edge_mass_flux", "kg s-1", "mass gained through the edge of the domain (negative: lost)",
+         flux(b.edge)},
+        {"clipped_mass_flux", "kg s-1",
+         "mass that balance and melt asked for where there was no more ice (gained)",
+         flux(b.clipped)},
+        {"max_sliding_speed", "m year-1", "largest sliding speed", m_fastest * seconds_per_year},
+        {"dt", "s", "length of the time step", m_dt},
+    };
+  }
 
-  std::string line(const Clock& clock, const char* why, const SsaReport& ssa) const;
-  nlohmann::json report() const; ///< mass budget of the run and its closure
+  std::string line(const Clock& clock, const char* why, const SsaReport& ssa) const {
+    const double year = clock.time() / seconds_per_year;
+    char step[100];
+    if (clock.zero_length()) {
+      std::snprintf(step, sizeof step, "no step: year %.4f", year);
+    } else {
+      std::snprintf(step, sizeof step, "step %5lld  year %10.4f  dt %8.4f a (%s)",
+                    static_cast<long long>(clock.steps()), year, m_dt / seconds_per_year, why);
+    }
+    char text[200];
+    std::snprintf(text, sizeof text,
+                  "%s  volume %.6g km3  fastest %5.0f m/a  SSA: %d steps, %d linear iterations",
+                  step, m_thickness.value() * m_cell_area / 1e9, m_fastest * seconds_per_year,
+                  ssa.steps, ssa.linear_iterations);
+    return text;
+  }
+
+  /// Mass budget of the run and its closure.
+  nlohmann::json report() const {
+    const auto km3 = [&](const FixedSum& sum) { return sum.value() * m_cell_area / 1e9; };
+    const double start = m_start_thickness.value(), end = m_thickness.value();
+    return {{"volume_start_km3", start * m_cell_area / 1e9},
+            {"volume_end_km3", end * m_cell_area / 1e9},
+            {"surface_km3", km3(m_total.surface)},
+            {"basal_melt_km3", km3(m_total.basal)},
+            {"calved_km3", km3(m_total.calved)},
+            {"edge_km3", km3(m_total.edge)},
+            {"clipped_km3", km3(m_total.clipped)},
+            {"melted_inside_km3", km3(m_melted)},
+            {"closure", closure()}};
+  }
 
   /// Logs implausible results: ice faster than 100 km/a; mass loss or melt without ice.
-  void warn(const Log& log) const;
+  void warn(const Log& log) const {
+    char text[200];
+    if (m_racing_steps > 0) {
+      std::snprintf(
+          text, sizeof text,
+          "warning: the surface of the ice moves faster than 100 km/a in up to %lld cells, "
+          "in %lld step(s)",
+          static_cast<long long>(m_most_racing_cells), static_cast<long long>(m_racing_steps));
+      log.line(text);
+    }
+    const double asked = m_total.clipped.value() * m_cell_area / 1e9;
+    if (asked > 0.0) {
+      std::snprintf(text, sizeof text,
+                    "warning: mass balance and melt asked for %.3g km3 of ice where there was no "
+                    "more, in %lld step(s)",
+                    asked, static_cast<long long>(m_clipped_steps));
+      log.line(text);
+    }
+  }
 
 private:
-  double closure() const; ///< residual of the budget, relative to its largest term
-  double measure(const State& state, const Hybrid* hybrid, double wish);
+  /// Residual of the budget, relative to its largest term.
+  double closure() const { return nunatak::closure(m_start_thickness, m_thickness, m_total); }
+
+  double measure(const State& state, const Hybrid* hybrid, double wish) {
+    struct Sums {
+      FixedSum thickness;
+      std::int64_t grounded, floating, broken, racing;
+      StepSums step;
+    };
+    const Seen found =
+        look_over(m_ranks.patch(), state, hybrid != nullptr ? &hybrid->flow(0) : nullptr); // fences
+    const StepSums step = hybrid != nullptr ? hybrid->step_sums()[0] : StepSums{};
+    const Sums sums = sum_over_ranks<Sums>(m_ranks, {{found.volume, found.grounded, found.floating,
+                                                      found.broken, found.racing, step}});
+    m_thickness = sums.thickness;
+    m_last = sums.step;
+    m_grounded_cells = sums.grounded;
+    m_floating_cells = sums.floating;
+    m_broken_cells = sums.broken;
+    m_racing_cells = sums.racing;
+    std::vector<std::vector<double>> largest{
+        {found.thickness.value, std::sqrt(found.speed2.value), wish}};
+    max_over_ranks(m_ranks, largest);
+    m_thickest = largest[0][0];
+    m_fastest = largest[0][1];
+    return largest[0][2];
+  }
 
   const Grid& m_grid;
   MpiRanks& m_ranks;

@@ -13,6 +13,8 @@ namespace {
 
 using Cell = std::pair<int, int>; // row, column
 
+constexpr int outside = std::numeric_limits<int>::min(); // of the grid; in no Domain
+
 /// Draws `throws` cells of the domain; each draw is repeated at most 1000 times.
 std::set<Cell> random_cells(std::uint64_t seed, std::uint64_t throws, const Mask& mask,
                             const Domain& domain) {
@@ -38,30 +40,6 @@ Domain::Domain(const std::string& text, const Mask& mask, const std::string& wha
   }
 }
 
-class SeedRules::Values {
-public:
-  Values(const Patch& p, const Mask& mask, const Domain& domain)
-      : m_patch(p), m_domain(domain), m_values(make_array<int>("mask", p)) {
-    for (int j = 0; j <= p.ym + 1; ++j) {
-      for (int i = 0; i <= p.xm + 1; ++i) {
-        if (in_grid(j, i)) m_values(j, i) = mask.value(p.global_j(j), p.global_i(i));
-      }
-    }
-  }
-  const Patch& patch() const { return m_patch; }
-  bool in_grid(int j, int i) const {
-    const int gj = m_patch.global_j(j), gi = m_patch.global_i(i);
-    return gj >= 0 && gj < m_patch.My && gi >= 0 && gi < m_patch.Mx;
-  }
-  bool in_domain(int j, int i) const { return in_grid(j, i) && m_domain.contains(m_values(j, i)); }
-  int operator()(int j, int i) const { return m_values(j, i); } // of a grid cell
-
-private:
-  Patch m_patch;
-  const Domain& m_domain;
-  Array2<int> m_values;
-};
-
 SeedRules::SeedRules(const std::string& text, const std::string& domain, const Mask& mask)
     : m_mask(mask), m_domain(domain, mask), m_names(split(!text.empty()     ? text
                                                           : mask.cell_types ? "near:0+2,beside:4"
@@ -81,54 +59,55 @@ SeedRules::Rule SeedRules::make_rule(const std::string& name) const {
     }
     return true;
   };
-  const auto seeds = [](auto is_seed) -> Rule {
-    return [is_seed](const Values& v, int j, int i) {
-      return !v.in_domain(j, i) ? -1 : is_seed(v, j, i) ? 1 : 0;
+  const auto seeds = [domain = m_domain](auto is_seed) -> Rule {
+    return [=](const Patch& p, const Array2<int>& v, int j, int i) {
+      return !domain.contains(v(j, i)) ? -1 : is_seed(p, v, j, i) ? 1 : 0;
     };
   };
   const auto cell = [&](int row, int column) {
-    return seeds([=](const Values& v, int j, int i) {
-      return v.patch().global_j(j) == row && v.patch().global_i(i) == column;
+    return seeds([=](const Patch& p, const Array2<int>&, int j, int i) {
+      return p.global_j(j) == row && p.global_i(i) == column;
     });
   };
   if (is("near", 1) || is("beside", 1)) {
     const bool corners = words[0] == "near";
-    return seeds([corners, others = Domain(words[1], m_mask, what)](const Values& v, int j, int i) {
+    return seeds([corners, others = Domain(words[1], m_mask, what)](
+                     const Patch&, const Array2<int>& v, int j, int i) {
       for (int dj = -1; dj <= 1; ++dj) {
         for (int di = -1; di <= 1; ++di) {
           const bool wanted = corners ? dj != 0 || di != 0 : (dj != 0) != (di != 0);
-          if (wanted && v.in_grid(j + dj, i + di) && others.contains(v(j + dj, i + di)))
-            return true;
+          if (wanted && others.contains(v(j + dj, i + di))) return true;
         }
       }
       return false;
     });
   }
   if (is("left", 0))
-    return seeds([](const Values& v, int, int i) { return v.patch().global_i(i) == 0; });
+    return seeds([](const Patch& p, const Array2<int>&, int, int i) { return p.global_i(i) == 0; });
   if (is("corner", 0)) return cell(0, 0);
   if (is("at", 2)) {
     return cell(static_cast<int>(whole_number(words[1], 0, m_mask.My - 1, what)),
                 static_cast<int>(whole_number(words[2], 0, m_mask.Mx - 1, what)));
   }
   if (is("boundary", 0)) {
-    return seeds([](const Values& v, int j, int i) {
-      return !(v.in_domain(j - 1, i) && v.in_domain(j + 1, i) && v.in_domain(j, i - 1) &&
-               v.in_domain(j, i + 1));
+    return seeds([domain = m_domain](const Patch&, const Array2<int>& v, int j, int i) {
+      return !(domain.contains(v(j - 1, i)) && domain.contains(v(j + 1, i)) &&
+               domain.contains(v(j, i - 1)) && domain.contains(v(j, i + 1)));
     });
   }
   if (is("random", 2)) {
     const auto seed = static_cast<std::uint64_t>(
         whole_number(words[1], 0, std::numeric_limits<std::int64_t>::max(), what));
     const auto throws = static_cast<std::uint64_t>(whole_number(words[2], 0, 1000000, what));
-    return seeds(
-        [cells = random_cells(seed, throws, m_mask, m_domain)](const Values& v, int j, int i) {
-          return cells.count({v.patch().global_j(j), v.patch().global_i(i)}) != 0;
-        });
+    return seeds([cells = random_cells(seed, throws, m_mask, m_domain)](
+                     const Patch& p, const Array2<int>&, int j, int i) {
+      return cells.count({p.global_j(j), p.global_i(i)}) != 0;
+    });
   }
   if (is("given", 0)) {
-    return
-        [](const Values& v, int j, int i) { return v(j, i) == 0 || v(j, i) == 1 ? v(j, i) : -1; };
+    return [](const Patch&, const Array2<int>& v, int j, int i) {
+      return v(j, i) == 0 || v(j, i) == 1 ? v(j, i) : -1;
+    };
   }
   throw Error("option -seeds: expected near:VALUES, beside:VALUES, left, corner, at:J:I, boundary, "
               "random:SEED:N or given, found '" +
@@ -139,11 +118,18 @@ DistanceFields SeedRules::fields(const Ranks& ranks) const {
   DistanceFields fields(m_rules.size());
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
-    const Values values(p, m_mask, m_domain);
+    const Array2<int> values = make_array<int>("mask", p);
+    for (int j = 0; j <= p.ym + 1; ++j) {
+      for (int i = 0; i <= p.xm + 1; ++i) {
+        const int gj = p.global_j(j), gi = p.global_i(i);
+        const bool inside = gj >= 0 && gj < p.My && gi >= 0 && gi < p.Mx;
+        values(j, i) = inside ? m_mask.value(gj, gi) : outside;
+      }
+    }
     for (std::size_t f = 0; f < m_rules.size(); ++f) {
       const Array2<int> d = make_array<int>("distance", p);
       for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) d(j, i) = m_rules[f](values, j, i);
+        for (int i = 1; i <= p.xm; ++i) d(j, i) = m_rules[f](p, values, j, i);
       }
       fields[f].push_back(d);
     }

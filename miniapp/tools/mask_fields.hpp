@@ -50,10 +50,8 @@ public:
   DistanceFields fields(const Ranks& ranks) const;
 
 private:
-  /// The values of a patch with one ring of cells; cells outside the grid are outside any mask.
-  class Values;
-  // The value of the field at a cell with view indices (j, i).
-  using Rule = std::function<int(const Values& values, int j, int i)>;
+  // The value of the field at a cell (j, i) of a patch, from the mask there and in one ring.
+  using Rule = std::function<int(const Patch& p, const Array2<int>& mask, int j, int i)>;
   Rule make_rule(const std::string& name) const;
 
   const Mask& m_mask;

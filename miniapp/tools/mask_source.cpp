@@ -5,13 +5,13 @@
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/netcdf.hpp"
-#include "miniapp/tools/netpbm.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 
 namespace nunatak::tools {
 
@@ -71,16 +71,35 @@ Mask generated(const std::string& text, int Mx, int My) {
   return mask;
 }
 
-Mask from_picture(const std::string& path, const std::string& bytes) {
-  const auto picture = std::make_shared<const Picture>(parse_netpbm(bytes, path));
-  return {
-      picture->Mx, picture->My, path,
-      [picture](int j, int i) {
-        return static_cast<int>(
-            picture->values[static_cast<std::size_t>(j) * static_cast<std::size_t>(picture->Mx) +
-                            static_cast<std::size_t>(i)]);
-      },
-      false};
+bool is_picture(const std::string& text) {
+  return text.size() > 1 && text[0] == 'P' && text[1] >= '1' && text[1] <= '6';
+}
+
+/// A plain portable bitmap, pbm(5) of Netpbm: "P1", width, height, a digit for each cell (1 is
+/// black); white space between them, and comments from # to the end of the line.
+Mask from_picture(const std::string& name, std::string text) {
+  const auto fail = [&](const std::string& what) { throw Error("mask '" + name + "': " + what); };
+  if (text[1] != '1')
+    fail("expected a plain portable bitmap (P1), found P" + text.substr(1, 1) +
+         " (pnmtoplainpnm makes one of a bitmap)");
+  for (auto at = text.find('#'); at != text.npos; at = text.find('#', at))
+    text.replace(at, std::min(text.find_first_of("\r\n", at), text.size()) - at, " ");
+  std::istringstream in(text.substr(2));
+  int Mx = 0, My = 0;
+  if (!(in >> Mx >> My) || Mx < 1 || My < 1)
+    fail("expected P1, width and height, numbers from 1 to " + std::to_string(largest_int) +
+         ", found something else");
+  const std::int64_t cells = std::int64_t{Mx} * My;
+  std::vector<int> values;
+  for (char digit = 0; in >> digit;) {
+    if (digit != '0' && digit != '1')
+      fail("expected 0 or 1 for cell " + std::to_string(values.size()) + ", found something else");
+    values.push_back(digit - '0');
+  }
+  if (static_cast<std::int64_t>(values.size()) != cells)
+    fail("expected " + std::to_string(cells) + " digits for " + std::to_string(Mx) + " x " +
+         std::to_string(My) + " cells, found " + std::to_string(values.size()));
+  return {Mx, My, name, raster(Mx, std::move(values)), false};
 }
 
 Mask from_file(const MaskOptions& options) {
@@ -94,7 +113,7 @@ Mask from_file(const MaskOptions& options) {
     std::ifstream in(options.file, std::ios::binary);
     char start[2] = {0, 0};
     in.read(start, 2);
-    if (!is_netpbm({start, 2})) return;
+    if (!is_picture({start, 2})) return;
     in.seekg(0);
     picture.assign(std::istreambuf_iterator<char>(in), {});
   });
@@ -109,7 +128,7 @@ Mask from_file(const MaskOptions& options) {
 
 void MaskOptions::add_to(OptionTable& table) {
   table.section("The mask: a file or a formula");
-  table.add(text("i", file, "NetCDF file, or picture (PBM, PGM)"));
+  table.add(text("i", file, "NetCDF file, or picture (plain PBM)"));
   table.add(text("variable", variable,
                  "variable of the NetCDF file (mask; or the cell types of thk and topg)"));
   table.add(text("mask", mask, std::string("formula: ") + formulas));
@@ -117,6 +136,14 @@ void MaskOptions::add_to(OptionTable& table) {
   table.add(number("grid_My", My, "", "rows of -mask (0: as many as columns)", 0));
   table.add(number("refine", refine, "",
                    "cells along either side of a square that replace each cell", 1));
+}
+
+std::function<int(int j, int i)> raster(int Mx, std::vector<int> values) {
+  const auto all = std::make_shared<const std::vector<int>>(std::move(values));
+  return [all, Mx](int j, int i) {
+    return (*all)[static_cast<std::size_t>(j) * static_cast<std::size_t>(Mx) +
+                  static_cast<std::size_t>(i)];
+  };
 }
 
 std::vector<int> Mask::values() const {
@@ -133,7 +160,7 @@ Mask read_mask(const MaskOptions& options) {
                 (options.file.empty() ? "none" : "both"));
   }
   Mask mask = !options.file.empty() ? from_file(options)
-              : is_netpbm(options.mask)
+              : is_picture(options.mask)
                   ? from_picture("picture", options.mask)
                   : generated(options.mask, options.Mx, options.My == 0 ? options.Mx : options.My);
   const int n = options.refine;

@@ -4,7 +4,7 @@
 //   -mask percolation:P[:SEED]                                        0 or 1
 //   -mask shelves[:SEED[:ROUGHNESS]]            2 grounded, 3 floating, 4 ocean
 //   -mask "P1 3 2 110 011"                      the text of a picture
-//   -i picture.pbm, picture.pgm                 values of the picture; its upper row is row 0
+//   -i picture.pbm                              the same in a file; the upper row is row 0
 //   -i file.nc [-variable NAME]                 (y, x) or (time, y, x), of which the last record
 //
 // Default: `mask`, or else the cell types from `thk` and `topg`: 0 ice-free land, 2 grounded, 3
@@ -42,6 +42,9 @@ struct Mask {
   Grid grid() const { return {Mx, My, x, y}; }
   std::vector<int> values() const; ///< of all cells in raster order
 };
+
+/// The function of the cells of these values in raster order.
+std::function<int(int j, int i)> raster(int Mx, std::vector<int> values);
 
 /// Collective; every process holds all values of a file. Throws Error on all ranks.
 Mask read_mask(const MaskOptions& options);

@@ -11,7 +11,7 @@ void require_netcdf(const std::string& what) {
 
 Mask mask_from_netcdf(const std::string& path, std::string) {
   throw Error("mask '" + path +
-              "': expected a picture (PBM, PGM), found something else: this program was built "
+              "': expected a picture (plain PBM), found something else: this program was built "
               "without NetCDF");
 }
 

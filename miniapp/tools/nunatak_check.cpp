@@ -28,14 +28,15 @@ template <class T> using PicoMap = Array2<T> PicoFields::*;
 struct PicoField {
   const char *name, *unit;         ///< PISM's; unit "": a mask, compared exactly in every cell
   double scale, small;             ///< factor to `unit`; a negligible magnitude
-  PicoMap<int> mask = nullptr;     ///< either this, or
+  PicoMap<int> mask = nullptr;     ///< either this (nullptr: cell types), or
   PicoMap<double> water = nullptr; ///< this, compared in floating ice only
   bool is_water() const { return water != nullptr; }
 };
 using F = PicoFields;
-/// All fields that a file may have, except `mask`. Small values of the melt, gamma / (nu lambda)
-/// times a difference of two temperatures near 271 K, have the absolute error of its mean.
+/// All fields that a file may have. Small values of the melt, gamma / (nu lambda) times a
+/// difference of two temperatures near 271 K, have the absolute error of its mean.
 const PicoField pico_fields[] = {
+    {"mask", "", 1.0, 0.0}, // of flotation
     {"pico_ice_rise_mask", "", 1.0, 0.0, &F::ice_rise_mask},
     {"pico_ocean_mask", "", 1.0, 0.0, &F::ocean_mask},
     {"pico_lake_mask", "", 1.0, 0.0, &F::lake_mask},
@@ -57,11 +58,14 @@ const PicoField pico_fields[] = {
 /// Compares masks exactly; shelves as partitions, independent of numbering; water in floating
 /// ice, where |found - expected| <= tolerance (|found| + small). Collective.
 FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoField& field,
+                              const std::vector<PicoInput>& input,
                               const std::vector<PicoFields>& answer, double tolerance) {
-  const GridValues found = file.read(field.name, field.unit, "the comparison");
+  const GridValues found = file.read(field.name, field.unit);
   if (!field.is_water()) {
-    GridValues expected =
-        gathered(ranks, [&](std::size_t r, int j, int i) { return (answer[r].*field.mask)(j, i); });
+    GridValues expected = gathered(ranks, [&](std::size_t r, int j, int i) {
+      return field.mask != nullptr ? (answer[r].*field.mask)(j, i)
+                                   : cell_type(input[r].b(j, i), input[r].H(j, i));
+    });
     if (field.mask == &PicoFields::shelf_mask) expected = with_numbers_of(expected, found);
     return compare(field.name, expected, found);
   }
@@ -72,15 +76,6 @@ FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoFiel
     return answer[r].ice_rise_mask(j, i) == 3 ? 1.0 : 0.0; // floating ice
   });
   return compare(field.name, expected, found, where, tolerance, field.small);
-}
-
-/// Compares the file's cell types with those by flotation. Collective.
-FieldDifference compare_types(Ranks& ranks, const PicoFile& file,
-                              const std::vector<PicoInput>& input) {
-  const GridValues expected = gathered(ranks, [&](std::size_t r, int j, int i) {
-    return cell_type(input[r].b(j, i), input[r].H(j, i));
-  });
-  return compare("mask", expected, file.read("mask", "", "the comparison"));
 }
 
 struct CheckOptions {
@@ -125,13 +120,11 @@ struct CheckOptions {
                    {"-forcing", forcing, FileUse::read},
                    {"-picture", picture},
                    {"-report", json}});
-      require_writable("-picture", picture);
-      require_writable("-report", json);
     });
     for (const std::string& name : split(fields, ',')) {
       const bool known = std::any_of(std::begin(pico_fields), std::end(pico_fields),
                                      [&](const PicoField& f) { return f.name == name; });
-      if (!fields.empty() && name != "mask" && !known)
+      if (!fields.empty() && !known)
         throw Error("option -fields: '" + name + "' is not a field of PICO");
     }
   }
@@ -201,8 +194,6 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
   const PicoAnswer answer =
       compute_pico(ranks, file, options.pico, input, file.ocean_source(), behaviours);
   all.shelves = answer.shelves;
-  if (file.has("mask") && options.wants("mask"))
-    all.fields.push_back(compare_types(ranks, file, input));
   for (const PicoField& field : pico_fields) {
     if (!options.wants(field.name)) continue;
     if (!file.has(field.name)) {
@@ -210,7 +201,8 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
     } else if (field.is_water() && file.ocean_source() == OceanSource::none) {
       all.without_ocean.push_back(field.name);
     } else {
-      all.fields.push_back(compare_field(ranks, file, field, answer.fields, options.tolerance));
+      all.fields.push_back(
+          compare_field(ranks, file, field, input, answer.fields, options.tolerance));
     }
   }
   if (all.fields.empty())
@@ -262,7 +254,7 @@ void print(const PicoFile& file, const std::vector<std::string>& lines, const Co
   const auto list = [](const std::string& title, const std::vector<std::string>& names) {
     if (!names.empty()) std::cout << title << io::joined(names) << "\n";
   };
-  std::cout << file.path() << ": " << file.x.size() << " x " << file.y.size() << " cells, "
+  std::cout << file.path() << ": " << file.grid().Mx << " x " << file.grid().My << " cells, "
             << all.shelves << " shelves\n";
   for (const std::string& line : lines) std::cout << "  " << line << "\n";
   if (file.ocean_source() == OceanSource::box0)
@@ -286,7 +278,7 @@ bool run(const CheckOptions& options, OptionTable& table) {
   const PicoFile file(options.input, options.forcing);
   std::vector<const Parameter*> assumed;
   const std::vector<std::string> lines = take_parameters(table, file, assumed);
-  const int Mx = static_cast<int>(file.x.size()), My = static_cast<int>(file.y.size());
+  const int Mx = file.grid().Mx, My = file.grid().My;
   std::unique_ptr<Ranks> ranks;
   if (options.virtual_ranks.empty()) {
     ranks = World().ranks(Decomposition::make(Mx, My, World().size()));

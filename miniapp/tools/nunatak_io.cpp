@@ -15,11 +15,13 @@
 #include "miniapp/base/world_comm.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
+#include "miniapp/tools/output_model.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 using namespace nunatak;
 using namespace nunatak::tools;
@@ -32,7 +34,8 @@ struct BenchOptions {
   double scale = 1.0, compute = 0.0, raw = 0.0;
   bool scale_levels = false, keep = false;
   int repeat = 7, records = 1, variables = 0;
-  io::Options io; // -io_<knob>
+  io::Options io;       // -io_<knob>
+  OutputOptions limits; // rates and number of storage servers
 
   void add_to(OptionTable& table) {
     table.section("What is written");
@@ -64,6 +67,12 @@ struct BenchOptions {
                    "methods of reading each file again: no, or a list of " + io::reader_words()));
     table.add(choice("verify", verify, "first|all|no",
                      "comparison of every value read: in the first repetition, in all, or never"));
+    table.section("Limit: the least time that cards and storage servers allow a method");
+    table.add(number("card_rate", limits.card_rate, "",
+                     "bytes per second of a node's network card (0: no limit is computed)", 0));
+    table.add(
+        number("server_rate", limits.server_rate, "", "bytes per second of a storage server", 1));
+    table.add(number("servers", limits.servers, "", "storage servers of the file system", 1));
     table.section("Where");
     table.add(text("o", folder, "folder, in which nunatak-io.files is created and removed"));
     table.add(flag("keep", keep, "the files of the last repetition are kept"));
@@ -196,6 +205,27 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
           {"runs_per_rank", range(arrays.runs(workload.order))}};
 }
 
+/// least_seconds() of a method that has written `path`; 0 if its plan is not known. Collective.
+double limit_of(const OutputMethod& method, const BenchOptions& options, const Arrays& arrays,
+                MPI_Comm comm, const std::string& path) {
+  double least = 0.0;
+  if (options.limits.card_rate == 0.0 || method.options.transport != "sync" ||
+      !method.leaves_file() || method.leaves_subfiles())
+    return least;
+  const io::Topology nodes = io::make_topology(comm, method.options.ranks_per_node);
+  const std::vector<io::Parts> parts = arrays.parts(comm, method.order);
+  const io::Stripes stripes = io::stripes_at(comm, path, method.options);
+  World().on_rank_0([&] {
+    const std::optional<io::ClassicLayout> layout = io::read_classic_layout(path);
+    if (!layout) return;
+    least = least_seconds(options.limits, nodes, stripes.bytes, [&](io::PlanWatch& watch) {
+      io::plan_records(schema_of(arrays.workload(), method.order), *layout, method.options, nodes,
+                       stripes, parts, static_cast<std::size_t>(options.records), watch);
+    });
+  });
+  return least;
+}
+
 struct Repetitions {
   MPI_Comm comm;
   const BenchOptions& options;
@@ -216,6 +246,8 @@ struct Repetitions {
     const Writing written = write_file(comm, *method.writer, arrays, results.method.order,
                                        scratch.path(method.file), records, compute);
     results.file_bytes = scratch.bytes(method.file);
+    if (repetition == 0)
+      results.least = limit_of(results.method, options, arrays, comm, scratch.path(method.file));
     if (counted) results.writings.push_back(written);
 
     const bool verify = options.verify == "all" || (options.verify == "first" && repetition == 0);
@@ -300,10 +332,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
     methods.push_back(std::move(next));
   }
   const std::vector<io::ReadBy> reads = reads_of(options.read);
-  World().on_rank_0([&] {
-    check_files({{"-report", options.json}});
-    require_writable("-report", options.json);
-  });
+  World().on_rank_0([&] { check_files({{"-report", options.json}}); });
   const std::uint64_t bytes =
       workload.fixed_bytes() +
       workload.bytes_per_record() * static_cast<std::uint64_t>(options.records);

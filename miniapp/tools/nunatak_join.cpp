@@ -3,8 +3,8 @@
 //   nunatak-join -i run.nc -o joined.nc          reads run.nc.0000, run.nc.0001, ...
 //   mpiexec -n 4 nunatak-join -i run.nc -o joined.nc -io_format netcdf4 -io_deflate 1
 //
-// Neighbour: io/layouts/join.hpp.
-#include "io/layouts/join.hpp"
+// Neighbour: io/layouts/split_files.hpp.
+#include "io/layouts/split_files.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/paths.hpp"
@@ -33,7 +33,6 @@ void run(const JoinOptions& options) {
   World().on_rank_0([&] {
     check_files(
         {{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});
-    require_writable("-o", options.output);
   });
   const io::Joined joined = io::join(world_comm(), options.input, options.output, options.how);
   if (World().rank() == 0) {

@@ -10,7 +10,6 @@
 #include "miniapp/tools/mask_fields.hpp"
 
 #include <algorithm>
-#include <set>
 
 using namespace nunatak;
 using namespace nunatak::tools;
@@ -35,41 +34,6 @@ Answer flood_fill(const Mask& mask, const Domain& domain) {
 std::int64_t count_ones(const Array2<Code>& codes) {
   return std::count(codes.data(), codes.data() + codes.size(), 1);
 }
-
-/// All components. The rank that owns its first cell counts a component.
-struct Census {
-  std::int64_t components, cells = 0, at_edge = 0;
-  Component largest;
-
-  Census(const RankSet& set, const MaskLabels& labels)
-      : components(labels.numbered), largest(labels.largest()) {
-    for (std::size_t r = 0; r < labels.fragments.size(); ++r) {
-      const Patch p = set.ranks->patch(static_cast<int>(r));
-      std::set<std::int64_t> seen; // fragments of a patch may join outside it
-      for (const Component& c : labels.fragments[r]) {
-        if (!p.owns(static_cast<int>(c.identity / p.Mx), static_cast<int>(c.identity % p.Mx)))
-          continue;
-        if (!seen.insert(c.identity).second) continue;
-        cells += c.cells();
-        at_edge += (c.flags() & touches_edge) != 0;
-      }
-    }
-    cells = spread_of(set, {cells}).sum;
-    at_edge = spread_of(set, {at_edge}).sum;
-  }
-
-  std::vector<std::string> lines_about(const Mask& mask) const {
-    std::vector<std::string> lines = {std::to_string(cells) + " cells in the domain",
-                                      "components: " + std::to_string(components) +
-                                          ", at the edge of the grid: " + std::to_string(at_edge)};
-    if (components > 0) {
-      lines.push_back("the largest has " + std::to_string(largest.cells()) +
-                      " cells; its first one is j = " + std::to_string(largest.identity / mask.Mx) +
-                      ", i = " + std::to_string(largest.identity % mask.Mx));
-    }
-    return lines;
-  }
-};
 
 void run(const ToolOptions& options) {
   options.check();
@@ -107,13 +71,13 @@ void run(const ToolOptions& options) {
     if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain));
     std::vector<std::int64_t> cells;
     for (const Array2<Code>& code : codes) cells.push_back(count_ones(code));
-    const Census census(set, *found);
-    if (results.empty()) heading = census.lines_about(mask);
-    Record record = {{"domain_cells", census.cells},
-                     {"domain_imbalance", spread_of(set, cells).imbalance()},
-                     {"components", census.components},
-                     {"components_at_edge", census.at_edge},
-                     {"largest_cells", census.largest.cells()}};
+    const Spread spread = spread_of(set, cells);
+    if (results.empty())
+      heading = {std::to_string(spread.sum) + " cells in the domain",
+                 "components: " + std::to_string(found->numbered)};
+    Record record = {{"domain_cells", spread.sum},
+                     {"domain_imbalance", spread.imbalance()},
+                     {"components", found->numbered}};
     record.update(measured);
     const auto number = [&](std::size_t r, int j, int i) { return numbers[r](j, i); };
     results.add(record, answer_of(gathered<int>(ranks, number), "the labels on " + set.name()));

@@ -276,7 +276,6 @@ void run(const Options& o) {
   const World world;
   world.on_rank_0([&] {
     check_files({{"-machine", o.ranks.machine.file, FileUse::read}, {"-report", o.json}});
-    require_writable("-report", o.json);
   });
   o.ranks.check();
   if (!o.output.methods.empty() && o.ranks.virtual_ranks.empty())

@@ -9,15 +9,17 @@
 #include "miniapp/base/variables.hpp"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 
 namespace nunatak::tools {
 
 namespace {
 
+std::size_t size(int n) { return static_cast<std::size_t>(n); }
+
 /// The variables of a record in the order in which nunatak puts them, without attributes.
 io::Schema schema_of(const SteppedRun& run) {
-  const auto size = [](int n) { return static_cast<std::size_t>(n); };
   io::Schema schema;
   schema.dimensions = {{"time", io::unlimited},
                        {"y", size(run.cut.My), true},
@@ -43,6 +45,21 @@ io::Schema schema_of(const SteppedRun& run) {
   return schema;
 }
 
+/// Every rank has its patch; what is not on the map has rank 0.
+io::Parts parts_of(const io::Box& whole, const Decomposition& cut) {
+  if (whole.count.size() < 2) return io::make_parts({{0, whole}});
+  std::vector<io::Part> parts;
+  for (int r = 0; r < cut.size(); ++r) {
+    const Patch p = cut.patch(r);
+    io::Box& box = parts.emplace_back(io::Part{r, whole}).box;
+    box.start[0] = size(p.ys);
+    box.start[1] = size(p.xs);
+    box.count[0] = size(p.ym);
+    box.count[1] = size(p.xm);
+  }
+  return io::make_parts(std::move(parts));
+}
+
 /// Counts a plan and times its phases.
 class Queues final : public io::PlanWatch {
 public:
@@ -53,11 +70,15 @@ public:
   std::vector<Phase> phases;
   std::int64_t messages = 0, message_bytes = 0, off_node_bytes = 0, calls = 0, bytes = 0;
 
-  Queues(const OutputOptions& o, const LogGP& machine, int ranks, int servers, std::size_t stripe)
-      : m_o(o), m_machine(machine), m_stripe(stripe), m_ranks(ranks),
-        m_nodes((ranks + o.ranks_per_node - 1) / o.ranks_per_node),
-        m_of_rank(static_cast<std::size_t>(ranks + servers)),
-        m_sent(static_cast<std::size_t>(m_nodes + servers), 0.0), m_received(m_sent) {}
+  Queues(const OutputOptions& o, const LogGP& machine, const io::Topology& nodes, int servers,
+         std::size_t stripe)
+      : m_o(o), m_machine(machine), m_nodes(nodes), m_stripe(stripe),
+        m_ranks(static_cast<int>(nodes.node_of.size())), m_of_rank(size(m_ranks + servers)),
+        m_sent(size(nodes.n_nodes + servers), 0.0), m_received(m_sent),
+        m_busy(2 * m_sent.size() + size(o.servers), 0.0) {}
+
+  /// See least_seconds().
+  double least() const { return *std::max_element(m_busy.begin(), m_busy.end()); }
 
   void message(int from, int to, std::int64_t n) override {
     messages += 1;
@@ -73,21 +94,26 @@ public:
     const double time = static_cast<double>(n) / m_o.card_rate;
     m_busiest =
         std::max({m_busiest, m_sent[node_of(from)] += time, m_received[node_of(to)] += time});
+    m_busy[node_of(from)] += time;
+    m_busy[m_sent.size() + node_of(to)] += time;
   }
 
   void write(int rank, std::uint64_t begin, std::uint64_t n) override {
     constexpr double together = 64 << 10;
     calls += 1;
     bytes += static_cast<std::int64_t>(n);
+    m_busy[node_of(rank)] += static_cast<double>(n) / m_o.card_rate;
     std::vector<Request>& requests = touch(rank).requests;
     for (const std::uint64_t end = begin + n; begin < end;) {
       const std::uint64_t stop = std::min(end, (begin / m_stripe + 1) * m_stripe);
-      const auto size = static_cast<double>(stop - begin);
-      if (!requests.empty() && requests.back().bytes + size <= together) {
-        requests.back().bytes += size;
+      const auto part = static_cast<double>(stop - begin);
+      const std::size_t server = begin / m_stripe % size(m_o.servers);
+      m_busy[2 * m_sent.size() + server] += part / m_o.server_rate;
+      if (!requests.empty() && requests.back().bytes + part <= together) {
+        requests.back().bytes += part;
         requests.back().calls += 1;
       } else {
-        requests.push_back({size, 1, begin / m_stripe % static_cast<std::size_t>(m_o.servers)});
+        requests.push_back({part, 1, server});
       }
       begin = stop;
     }
@@ -121,8 +147,7 @@ private:
   };
 
   std::size_t node_of(int rank) const {
-    return static_cast<std::size_t>(rank < m_ranks ? rank / m_o.ranks_per_node
-                                                   : m_nodes + rank - m_ranks);
+    return size(rank < m_ranks ? m_nodes.node_of[size(rank)] : m_nodes.n_nodes + rank - m_ranks);
   }
   OfRank& touch(int rank) {
     OfRank& one = m_of_rank[static_cast<std::size_t>(rank)];
@@ -156,11 +181,13 @@ private:
 
   const OutputOptions& m_o;
   const LogGP& m_machine;
+  const io::Topology& m_nodes;
   std::size_t m_stripe;
-  int m_ranks, m_nodes;
+  int m_ranks;
   std::vector<OfRank> m_of_rank;
   std::vector<double> m_sent, m_received; ///< by node: s of its card in this phase
-  std::vector<int> m_touched;             ///< ranks with something in this phase
+  std::vector<double> m_busy; ///< s in all: cards that send, that receive, storage servers
+  std::vector<int> m_touched; ///< ranks with something in this phase
   double m_busiest = 0.0;
   Phase m_now;
 };
@@ -202,9 +229,15 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
   if (o.card_rate == 0.0) o.card_rate = 1.0 / machine.G;
   const io::Schema schema = schema_of(run);
   const Decomposition& d = run.cut;
-  io::Cut cut;
-  cut.rows.assign(d.y.begin(), d.y.end());
-  cut.columns.assign(d.x.begin(), d.x.end());
+  const io::Topology nodes = io::runs_of_nodes(d.size(), o.ranks_per_node);
+  std::vector<io::Parts> parts;
+  std::map<std::vector<std::size_t>, io::Parts> of_shape;
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const io::Box whole = io::whole_box(schema, v);
+    io::Parts& same = of_shape[whole.count];
+    if (same == nullptr) same = parts_of(whole, d);
+    parts.push_back(same);
+  }
   const double steps = o.every > 0.0 ? o.every / run.last_years : 0.0;
   const double years = steps > 0.0 ? o.every : run.years,
                compute = steps > 0.0 ? steps * run.last : run.all;
@@ -215,9 +248,13 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
         io::parse_method(is_async ? "direct/transport=" + method : method, {});
     const int servers =
         options.transport == "sync" ? 0 : io::parse_transport(options.transport).once;
-    Queues queues(o, machine, d.size(), servers, io::stripe_of(options.stripe));
-    io::plan_record(schema, io::packed_layout(schema), options,
-                    io::runs_of_nodes(d.size(), o.ranks_per_node), cut, queues);
+    const io::Stripes stripes{io::stripe_of(options.stripe)};
+    Queues queues(o, machine, nodes, servers, stripes.bytes);
+    if (!io::plan_records(schema, io::packed_layout(schema), options, nodes, stripes, parts, 1,
+                          queues))
+      throw Error("option -output: expected direct into one file, serial, pnetcdf, hybrid or "
+                  "async:S, whose messages and writes are known, found '" +
+                  method + "'");
     const double post = static_cast<double>(queues.bytes) / d.size() / o.copy_rate;
     const Times t = servers > 0 ? async_times(queues, o.file, post,
                                               static_cast<double>(options.pool) * d.size())
@@ -239,6 +276,7 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
                        {"compute_s", compute},
                        {"output_s", t.visible},
                        {"drain_s", t.drain},
+                       {"least_s", queues.least()},
                        {"run_s", durable},
                        {"years", years},
                        {"sypd_without_output", 86400.0 * years / compute},
@@ -247,6 +285,14 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
                        {"years_for_10_percent", years / compute * longest}});
   }
   return records;
+}
+
+double least_seconds(const OutputOptions& options, const io::Topology& nodes, std::size_t stripe,
+                     const std::function<void(io::PlanWatch&)>& plan) {
+  const LogGP no_matter;
+  Queues queues(options, no_matter, nodes, 0, stripe);
+  plan(queues);
+  return queues.least();
 }
 
 } // namespace nunatak::tools

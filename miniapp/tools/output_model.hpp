@@ -23,8 +23,14 @@
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/tools/records.hpp"
 
+#include <functional>
 #include <string>
 #include <vector>
+
+namespace nunatak::io {
+class PlanWatch;
+struct Topology;
+} // namespace nunatak::io
 
 namespace nunatak::tools {
 
@@ -68,5 +74,10 @@ struct SteppedRun {
 /// a method that has no plan.
 std::vector<Record> output_records(OutputOptions options, const MachineOptions& machine,
                                    const SteppedRun& run);
+
+/// Seconds that the busiest card or storage server needs for what `plan` sends and writes, without
+/// a pause and a card in both directions at once: the least time, in any order. `stripe`: bytes.
+double least_seconds(const OutputOptions& options, const io::Topology& nodes, std::size_t stripe,
+                     const std::function<void(io::PlanWatch&)>& plan);
 
 } // namespace nunatak::tools

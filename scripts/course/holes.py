@@ -24,7 +24,7 @@ def lab_of(number):
 
 def without(text, number, path, fill=None):
     """(text without the holes of lab `number` and without all markers, list of the holes' lines). The n-th hole has its stub in its place, or
-    the lines fill(n, its lines)."""
+    the lines fill(n, its lines, its stub)."""
     out, holes, inside = [], [], None
     for n, line in enumerate(text.splitlines(), 1):
         begin, end = BEGIN.match(line), END.match(line)
@@ -37,7 +37,7 @@ def without(text, number, path, fill=None):
                 stub = f"{line[:len(line) - len(line.lstrip())]}{begin[4]} {begin['comment']} lab {number}: {begin[3]}"
         elif end:
             if inside == number:
-                out += fill(len(holes) - 1, holes[-1]) if fill else [stub]
+                out += fill(len(holes) - 1, holes[-1], stub) if fill else [stub]
             inside = None
         elif inside == number and number is not None:
             holes[-1].append(line)
@@ -94,7 +94,7 @@ def changes(lab, path):
     return found
 
 
-# Mutants are compiled together. Each hole has all of its mutants, and the sum of bits LAB_MUTANTS says when a program starts which of them run.
+# Mutants are compiled together, and the stub as one more. The sum of bits LAB_MUTANTS says when a program starts which of them run.
 SWITCH = """#ifndef LAB_MUTANTS
 #define LAB_MUTANTS
 #include <cstdlib>
@@ -104,7 +104,8 @@ inline const int lab_mutants = std::getenv("LAB_MUTANTS") ? std::atoi(std::geten
 
 
 def bit(lab, mutant):
-    return 1 << lab["mutants"].index(mutant)
+    """Of a mutant; None: the stub in each hole."""
+    return 1 << (len(lab["mutants"]) if mutant is None else lab["mutants"].index(mutant))
 
 
 @contextlib.contextmanager
@@ -123,7 +124,8 @@ def with_mutants(lab):
     for path in lab.get("verified", files):
         found = changes(lab, path)
 
-        def branches(n, lines):
+        def branches(n, lines, stub):
+            found[n][bit(lab, None)] = [stub]
             if not path.endswith(".py"):
                 return [*(line for bit, changed in found[n].items() for line in (f"if (lab_mutants & {bit}) {{", *changed, "} else")), "{", *lines, "}"]
             indent = re.match(" *", lines[0])[0]

@@ -1,13 +1,13 @@
 """Do the labs hold? Of each, these cases: the source, which passes; mutants, which fail; the skeleton, which fails in words.
 
-Everything is compiled twice: the source with all its mutants, one of which is chosen when a program starts; then the skeletons, which stay in the
-build folder. What must fail may take four times as long as the source, and 2 s more: some mutants never end. In a lab where a student writes a
-test ("against"), a mutant of the test is weak: it must let a mistake pass that the test of the source finds.
+Everything is compiled once: the source with all its mutants and the stubs, one of which is chosen when a program starts. What must fail may take
+four times as long as the source, and 2 s more: some mutants never end. In a lab where a student writes a test ("against"), a mutant of the test is
+weak: it must let a mistake pass that the test of the source finds.
 """
 
 import time
 
-from holes import changes, chosen, of_file, skeletons, with_mutants
+from holes import changes, chosen, of_file, with_mutants
 from workshop import RUN_SECONDS, build, compiled, has, place, run_check
 
 
@@ -23,6 +23,7 @@ def cases(lab, checks):
             with_its_own = {c["of"] for c in lab["checks"] if "of" in c}  # files
             tested = [c for c in checks if "against" in c or c.get("of", None if file in with_its_own else file) == file]
             yield f"mutant '{mutant['name']}'", [mutant], tested, "fail"
+    yield "the skeleton", [None], checks, "say"
 
 
 def few_mutants(lab):
@@ -36,23 +37,22 @@ def run_all(labs):
     wrong = [line for lab in labs for line in few_mutants(lab)]
     took = {}  # seconds of the source, by program
     tried = [(lab, [c for c in lab["checks"] if has(c.get("needs"))]) for lab in labs if lab["holes"]]
-    for files, cases_of in ((with_mutants, cases), (skeletons, lambda lab, checks: [("the skeleton", [], checks, "say")])):
-        for lab, _ in tried:
-            place(lab, files(lab))
-        broken = build([p for _, checks in tried for p in compiled(checks)], 1800)
-        for lab, name, mutants, checks, must in [(lab, *case) for lab, checks in tried for case in cases_of(lab, checks)]:
-            where, failures = f"lab {lab['number']}: {name}", {}
-            for c in checks:
-                begin, p = time.monotonic(), c["program"]
-                if p not in broken:
-                    limit = 4 * took[p] + 2 if must == "fail" and p in took else RUN_SECONDS
-                    with chosen(lab, mutants):
-                        failures[p] = run_check(c, min(limit, RUN_SECONDS))
-                    took.setdefault(p, time.monotonic() - begin)
-            print(f"{where}: {', '.join(p + (' fails' if f else ' passes') for p, f in failures.items())}", flush=True)
-            wrong += [f"{where}: {c['program']} does not compile: {broken[c['program']]}" for c in checks if c["program"] in broken]
-            words = f"lab {lab['number']}: not written yet"
-            right = {"pass": lambda f: not f, "say": lambda f: words in str(f), "fail": bool}[must]
-            expected = {"pass": "pass", "say": f"say '{words}'", "fail": "fail"}[must]
-            wrong += [f"{where}: expected {p} to {expected}, found {f or 'that it passes'}" for p, f in failures.items() if not right(f)]
+    for lab, _ in tried:
+        place(lab, with_mutants(lab))
+    broken = build([p for _, checks in tried for p in compiled(checks)], 1800)
+    for lab, name, mutants, checks, must in [(lab, *case) for lab, checks in tried for case in cases(lab, checks)]:
+        where, failures = f"lab {lab['number']}: {name}", {}
+        for c in checks:
+            begin, p = time.monotonic(), c["program"]
+            if p not in broken:
+                limit = 4 * took[p] + 2 if must == "fail" and p in took else RUN_SECONDS
+                with chosen(lab, mutants):
+                    failures[p] = run_check(c, min(limit, RUN_SECONDS))
+                took.setdefault(p, time.monotonic() - begin)
+        print(f"{where}: {', '.join(p + (' fails' if f else ' passes') for p, f in failures.items())}", flush=True)
+        wrong += [f"{where}: {c['program']} does not compile: {broken[c['program']]}" for c in checks if c["program"] in broken]
+        words = f"lab {lab['number']}: not written yet"
+        right = {"pass": lambda f: not f, "say": lambda f: words in str(f), "fail": bool}[must]
+        expected = {"pass": "pass", "say": f"say '{words}'", "fail": "fail"}[must]
+        wrong += [f"{where}: expected {p} to {expected}, found {f or 'that it passes'}" for p, f in failures.items() if not right(f)]
     return wrong

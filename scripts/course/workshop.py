@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from xml.etree import ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(SOURCE / "perf"), str(SOURCE / "course/tiny")]
@@ -88,11 +89,12 @@ def build(names, seconds):
     if status == 0:
         return {}
     if status is None:
-        return dict.fromkeys(names, f"stopped after {seconds} s")
+        return dict.fromkeys(names, f"none within {seconds} s: on a busy machine check again, what is built is kept")
     for name in names:  # which of them?
         program(name).unlink(missing_ok=True)
     run(command, seconds)
-    said = "\n".join(re.findall(r"[^\n]*(?:error|Error)[^\n]*", output)[:3] or [output[-500:]]).replace(str(BUILD) + "/", "")
+    said = "\n    ".join(re.findall(r"[^\n]*(?:error:|Error|undefined reference)[^\n]*", output)[:3] or [output[-500:]])
+    said = re.sub(rf"(\.\./|{re.escape(str(BUILD))}/)*labs/\d+/", "", said)
     return {name: said for name in names if not program(name).exists()}
 
 
@@ -110,7 +112,8 @@ def compiled(checks):
 def run_tiny(check):
     """Failures of lab 11: of each file in which something has been written, as course/tiny/check.py finds them."""
     placed = [BUILD / "labs/11" / path for path in check["script"]]
-    begun = [p for p in placed if not any("not written yet" in line and "| stub:" not in line for line in p.read_text().splitlines())]
+    said = {p: re.sub(r"\| stub:.*", "", p.read_text()) for p in placed}
+    begun = [p for p, text in said.items() if "not written yet" not in text or "LAB_MUTANTS" in text]
     if not begun:
         return [{"test": "tiny", "expected": "your code", "found": "lab 11: not written yet"}]
     if any(path.suffix == ".py" for path in begun) and not has("mpi4py"):
@@ -118,72 +121,78 @@ def run_tiny(check):
     return [{"test": path.name, "expected": e, "found": f} for path in begun for e, f in tiny.failures(path.name, path, str(PYTHON))]
 
 
-SIGNALS = {"SIGABRT": "an exception that nothing caught, or a failed check of bounds", "SIGSEGV": "an access outside of an array",
+SIGNALS = {"SIGABRT": "an exception that nothing caught, or memory overwritten beyond the end of an array", "SIGSEGV": "an access outside of an array",
            "SIGFPE": "a division of integers by zero"}
 
 
-def failure_of(said):
-    """{expected, found, where} of a failure in the words of Catch2's compact reporter, after 'failed: '."""
-    said = re.sub(r"\(0x\w+\)|test cases: .*", "", " ".join(said.split()))[:1500].strip()
-    expression, notes = re.fullmatch(r"(.*?)(?: with \d+ messages?: (.*))?", said).groups()
-    notes = re.findall(r"'(.*?)'(?= and '|$)", notes or "")
-    expression, _, values = expression.partition(" for: ")
-    if expression.startswith("explicitly") and notes:  # FAIL_CHECK(...) of the checks: "where: expected a, found b"
-        where, expected, found = re.fullmatch(r"(?:(.*?): )?expected (.*), found (.*)|(?:.*)", notes.pop()).groups()
-        notes.append(where or "")
-        if found is None:  # words of several ranks, mixed
-            expected, found = "explicitly", expression
-    elif "fatal error condition" in said:
-        signal = re.search(r"SIG\w+", said)
-        expected, found = "an end of the test", f"the program stopped: {SIGNALS.get(signal[0], signal[0]) if signal else said}"
-    elif "unexpected exception" in said:
-        expected, found = "no exception", notes.pop() if notes else expression
-    else:
-        near = re.fullmatch(r"(\S+) and (\S+) are within (\S+) of each other", values)
-        sides, words = re.fullmatch(r"(.+?) == (.+)", values), re.fullmatch(r"(.+?) == (.+)", expression)
-        expected, found = (f"{words[1]} = {sides[2]}", sides[1]) if sides and words else (expression, values or "the opposite")
-        if near:
-            expected, found = f"{expression.split(',')[0]} = {near[2]} to {near[3]}", near[1]
-    if "{?}" in found:  # lists whose entries Catch2 does not print
-        expected, found = (f"{expected.split(' = ')[0]}: a list of {side.count('{?}')}" for side in (expected, found))
-    return {"expected": expected, "found": found, "where": ", ".join(note.replace(" := ", " = ") for note in notes if note)}
+def failure_of(kind, text, values):
+    """(where, expected, found) of a failure: an element of Catch2's XML, its text, and of an expression the text with the values in it."""
+    if kind == "Exception":
+        return "", "no exception", text
+    if kind == "FatalErrorCondition":
+        signal = text.split()[0]
+        return "", "an end of the test", f"the program stopped: {SIGNALS.get(signal, signal)}"
+    if kind == "Failure":  # of the checks: "where: expected a, found b"
+        said = re.fullmatch(r"(?:(.*?): )?expected (.*), found (.*)", text)
+        return said.groups("") if said else ("", "a test that passes", text)
+    near = re.fullmatch(r"(\S+) and (\S+) are within (\S+) of each other", values)
+    if near:
+        return "", f"{text.split(', Within')[0]} = {near[2]} to {near[3]}", near[1]
+    words, sides = (re.fullmatch(r"(.+?) (==|<=|>=|<|>) (.+)", side) for side in (text, values))
+    if not words or not sides:
+        return "", text, values if values != text else "the opposite"
+    expected, found = f"{words[1]} {'=' if words[2] == '==' else words[2]} {sides[3]}", sides[1]
+    if "{?}" in values:  # lists whose entries Catch2 does not print
+        expected, found = f"{words[1]} = a list of {sides[3].count('{?}')}", f"a list of {found.count('{?}')}, or other entries"
+    return "", expected, found
 
 
-def failed_lines(output):
-    """The first three failures of a check, each with what was expected, what was found, and where; one for a hole that is empty."""
-    empty = re.search(r"lab \d+: not written yet", output)
-    if empty:
-        return [{"expected": "your code", "found": empty[0]}]
-    failures = []
-    for said in re.split(r"^(?=[^\n]+?\.[ch]pp:\d+: |Failed )", output, flags=re.M):
-        found = re.match(r"([^\n]+?):(\d+): failed: (.*)", said, re.S)
-        if found:
-            failure = failure_of(found[3])
-            line = re.sub(rf"^(\.\./\.\.|{re.escape(str(BUILD))}/labs/\d+|{re.escape(str(SOURCE))})/", "", found[1]) + ":" + found[2]
-            failures.append({**failure, "where": ", ".join(filter(None, [failure["where"], line]))})
-    of_mpi = re.search(r"\*\*\* (MPI_ERR_\w+: .*)", output)
-    if of_mpi:
-        failures.insert(0, {"expected": "calls of MPI that fit each other", "found": of_mpi[1]})
-    useful = [f for f in failures if f["expected"] != "explicitly" and "SIGTERM" not in f["found"]]  # output of ranks is mixed, mpiexec ends the others
-    return (useful or failures)[:3]
+def failures_in(said):
+    """(failures {expected, found, where} in what Catch2 has written as XML, the last test case if it has not ended)."""
+    failures, running = [], ""
+    parser = ElementTree.XMLPullParser(["start"])
+    parser.feed(said)
+    with contextlib.suppress(ElementTree.ParseError):
+        for case in (e for _, e in parser.read_events() if e.tag == "TestCase"):
+            name, notes = re.sub(r"lab \d+: ", "", case.get("name")), []
+            for e in case.iter():
+                text = " ".join((e.findtext("Original") or e.text or "").split())[:1000]
+                if e.tag == "Info":
+                    notes.append(text.replace(" := ", " = "))
+                elif e.tag in ("Failure", "Exception", "FatalErrorCondition") or e.tag == "Expression" and len(e) == 2:
+                    where, expected, found = failure_of(e.tag, text, " ".join((e.findtext("Expanded") or "").split())[:1000])
+                    failures.append({"expected": expected, "found": found, "where": ", ".join(filter(None, [name, *notes, where]))})
+                    notes = []
+            running = "" if case.find("OverallResult") is not None else name
+    return failures, running
 
 
 def run_check(check, seconds=RUN_SECONDS):
     """Failures of one check: a list of {test, expected, found}, empty if it passes. `seconds`: the limit for each number of ranks."""
     if "script" in check:
         return run_tiny(check)
-    words = [program(check["program"]), check["tests"], "--reporter", "compact", "--order", "decl", "--colour-mode", "none"]
-    mpiexec = (BUILD / "mpiexec.txt").read_text().split(";")
+    words = ["sh", "-c", 'exec "$0" "$@" --out $$.xml', program(check["program"]), check["tests"], "--reporter", "xml", "--order", "decl"]
     failures = []
     for ranks in check.get("ranks", [0]):
+        on_ranks = [*(BUILD / "mpiexec.txt").read_text().split(";"), ranks, *words]  # a rank that stopped at its third failure would leave others alone
         with tempfile.TemporaryDirectory() as folder:
-            status, output = run(([*mpiexec, ranks] if ranks else []) + words, seconds, folder)
-        failures += failed_lines(output)
+            status, output = run(on_ranks if ranks else [*words, "--abortx", "3"], seconds, folder)
+            said = [failures_in(path.read_bytes()) for path in pathlib.Path(folder).glob("*.xml")]
+        for line in re.findall(r"^measured: .*", output, re.M):
+            print(f"  {line}")
+        running = ", ".join(sorted({case for _, case in said if case}))
+        found = [f for of_rank, _ in said for f in of_rank if "SIGTERM" not in f["found"]]  # mpiexec ends the other ranks
+        of_mpi = re.search(r"\*\*\* (MPI_ERR_\w+: .*)", output)
+        if of_mpi:
+            found.insert(0, {"expected": "calls of MPI that fit each other", "found": of_mpi[1]})
+        empty = re.search(r"lab \d+: not written yet", f"{found}{output}")
+        if empty:
+            found = [{"expected": "your code", "found": empty[0]}]
         if status is None:
-            failures.append({"expected": f"an end within {seconds:g} s", "found": "none: a loop that does not end, or a message that no rank sends"})
+            found.append({"expected": f"an end within {seconds:g} s", "found": "none: a loop that does not end, or a message that no rank sends", "where": running})
+        elif not found and (status != 0 or running or not said):
+            found = [{"expected": "an end of all tests", "found": f"status {status} {output[-200:].strip()}", "where": running}]
+        failures = [f for n, f in enumerate(found) if f not in found[:n]][:3]
+        if failures:
             break
-        elif status != 0 and not failures:
-            failures.append({"expected": "status 0", "found": f"status {status}: {output[-200:].strip()}"})
-        elif status == 0 and "Passed" not in output and "passed" not in output:
-            failures.append({"expected": "tests that pass", "found": output[-200:].strip() or "no test"})
     return [{"expected": f["expected"], "found": f["found"], "test": ": ".join(filter(None, [check["program"], f.get("where")]))} for f in failures]

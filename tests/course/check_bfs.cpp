@@ -5,18 +5,51 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include <sstream>
+#include <algorithm>
 
 using namespace nunatak;
 
 namespace {
 
+/// The field of a rank between two rows of zeros, and these between two of -1. A wave that leaves
+/// its patch changes the zeros, and gets no further.
+struct Framed {
+  Array2<int> all;
+  SharedArray2<int> field;
+
+  explicit Framed(const Array2<int>& a)
+      : all("framed", a.extent(0) + 4, a.extent(1)), field(&all(2, 0), a.extent(0), a.extent(1)) {
+    std::fill_n(all.data(), all.size(), -1);
+    std::copy_n(a.data(), a.size(), field.data());
+    for (const std::size_t zeros : {std::size_t{1}, a.extent(0) + 2})
+      std::fill_n(&all(zeros, 0), a.extent(1), 0);
+  }
+  bool was_left() const {
+    const auto row_was_left = [&](std::size_t j) {
+      return std::count(&all(j, 0), &all(j, 0) + all.extent(1), 0) < all.extent_int(1);
+    };
+    return row_was_left(1) || row_was_left(all.extent(0) - 2);
+  }
+};
+
 DistanceReport solve(Ranks& ranks, std::vector<Grid<int>>& grids,
                      const DistanceMaxima& maxima = {}) {
   DistanceProblem problem;
-  for (const auto& grid : grids) problem.fields.push_back(scatter(ranks, grid));
+  std::vector<Framed> framed;
+  for (const auto& grid : grids) {
+    problem.fields.emplace_back();
+    for (const Array2<int>& a : scatter(ranks, grid)) {
+      framed.emplace_back(a);
+      problem.fields.back().push_back(framed.back().field);
+    }
+  }
   problem.maxima = maxima;
   const DistanceReport report = make_bfs(ranks, {})(problem);
+  for (std::size_t n = 0; n < framed.size(); ++n) {
+    if (framed[n].was_left())
+      FAIL("rank " << n % ranks.local_size() << ", a wave leaves its patch through the ghosts: "
+                   << "expected them closed before it runs, found them open");
+  }
   for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, problem.fields[f]);
   return report;
 }
@@ -33,11 +66,9 @@ void compare(const Ranks& ranks, const Grid<int>& found, const Grid<int>& start)
   }
   if (wrong == 0) return;
   const int j = static_cast<int>(first) / found.Mx, i = static_cast<int>(first) % found.Mx;
-  std::ostringstream said;
-  said << "cell (j " << j << ", i " << i << ") of rank " << owner_of(ranks.decomposition(), j, i)
-       << ", one of " << wrong << " that differ: expected " << expected.values[first] << ", found "
-       << found.values[first];
-  FAIL_CHECK(said.str());
+  FAIL_CHECK("cell (j " << j << ", i " << i << ") of rank " << owner_of(ranks.decomposition(), j, i)
+                        << ", one of " << wrong << " that differ: expected "
+                        << expected.values[first] << ", found " << found.values[first]);
 }
 
 } // namespace
@@ -88,7 +119,7 @@ TEST_CASE("lab 2: rounds, messages, collectives and visits of a square") {
     std::int64_t rounds, messages, collectives;
   };
   for (const Expected& e : {Expected{1, 0, 0, 1}, {2, 3, 12 * 3, 3}, {6, 11, 220 * 11, 11}}) {
-    CAPTURE(e.p);
+    INFO(e.p << " x " << e.p << " ranks");
     VirtualRanks ranks(Decomposition::make(24, 24, e.p, e.p), LogGP{});
     std::vector<Grid<int>> found{start};
     const DistanceReport report = solve(ranks, found, [](int local) {

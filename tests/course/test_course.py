@@ -1,5 +1,5 @@
-"""The course as its users meet it: every command in the pages of docs/course (blocks marked "sh") runs, the six sample submissions are
-graded as they should be, and holes that are damaged are seen. Trees and files go to a folder of pytest's. The labs themselves: scripts/lab.py verify."""
+"""The course as its users meet it: every command in the pages of docs/course (blocks marked "sh") runs, and six submissions are graded as
+they should be. Trees and files go to a folder of pytest's. The labs themselves: scripts/lab.py verify."""
 
 import importlib.util
 import json
@@ -13,10 +13,11 @@ import sys
 import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PAGES = sorted((SOURCE / "docs/course").glob("*.md"))
+PAGES = sorted(page for page in (SOURCE / "docs/course").glob("*.md") if "```sh" in page.read_text())
 spec = importlib.util.spec_from_file_location("lab", SOURCE / "scripts/lab.py")
 lab = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(lab)
+import holes  # noqa: E402
 
 
 def commands(page):
@@ -56,15 +57,28 @@ def test_lab_0_says_what_its_page_says(folder):
     assert (folder / "first.svg").read_text().startswith("<svg")
 
 
-def test_samples_are_graded(folder):
-    if not (folder / "grades.json").exists():
-        run("scripts/lab.py grade tests/course/submissions --json grades.json", folder)
+def test_submissions_are_graded(folder):
+    lab5, path = lab.lab_of(5), "kernels/grid/sums.hpp"
+    right, wrong = (SOURCE / path).read_text(), holes.mutate(lab5, lab5["mutants"][0])[path]
+    written = {"right": right, "wrong": wrong, "edits_the_checker": wrong, "no_answers": right,
+               "does_not_compile": right.replace("hi += n >> 32;", "hi += n >> 32"),
+               "hangs": right.replace("    hi += n >> 32;", "    for (volatile int n = 0;; n = n + 1) {}")}
+    for name, text in written.items():
+        tree = folder / "submissions" / name
+        (tree / path).parent.mkdir(parents=True)
+        (tree / path).write_text(text)
+        (tree / "lab.json").write_text('{"lab": 5, "seed": 17}')
+        if name != "no_answers":
+            (tree / "answers.json").write_text(json.dumps(lab.right_answers(lab5, 17)))
+    checker = folder / "submissions/edits_the_checker/tests/course/check_sums.cpp"
+    checker.parent.mkdir(parents=True)
+    checker.write_text("// All is well.\n")
+    run(f"scripts/lab.py grade {folder}/submissions --json grades.json", folder)
     grades = {grade["submission"]: grade for grade in json.loads((folder / "grades.json").read_text())}
-    assert [name for name, grade in grades.items() if grade["passed"]] == ["right"]
-    assert len(grades) == 6
+    assert [name for name, grade in grades.items() if grade["passed"]] == ["right"] and len(grades) == 6
     first = {name: grade["checks"][0] for name, grade in grades.items() if grade["checks"]}
     assert "compiles" in first["does_not_compile"]["expected"] and "error" in first["does_not_compile"]["found"]
-    assert "an end within" in first["hangs"]["expected"]
+    assert "an end within" in first["hangs"]["expected"] and "equal bits on 1 to 4096" in first["hangs"]["test"]
     assert "sum.value() = " in first["wrong"]["expected"] and re.search(r"\d", first["wrong"]["found"])
     assert grades["edits_the_checker"]["ignored"] == ["tests/course/check_sums.cpp"] and grades["edits_the_checker"]["checks"]
     assert not grades["no_answers"]["checks"] and [a["found"] for a in grades["no_answers"]["answers"]] == [None, None]
@@ -76,7 +90,7 @@ def test_the_source_and_right_answers_pass(folder):
     run(f"scripts/lab.py start 2 {tree} --seed 17", folder)
     skeleton = (tree / "kernels/distance/bfs.hpp").read_text()
     assert skeleton.count("not written yet") == 1 and "do {" not in skeleton
-    assert not (tree / ".git").exists() and not (tree / "tests/course/labs.json").exists() and not (tree / "tests/course/submissions").exists()
+    assert not (tree / ".git").exists() and not (tree / "tests/course/labs.json").exists()
     (tree / "kernels/distance/bfs.hpp").write_text((SOURCE / "kernels/distance/bfs.hpp").read_text())
     answers, other = lab.right_answers(lab.lab_of(2), 17), lab.right_answers(lab.lab_of(2), 18)
     assert answers != other

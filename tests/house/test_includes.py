@@ -18,7 +18,7 @@ ALLOWED = {
     "kernels/step": (["kernels/grid", "kernels/ice", "kernels/ssa", "kernels/multigrid", "kernels/pico"], ["Kokkos"]),
     "io": ([], ["MPI", "NetCDF", "PnetCDF", "JSON", "system"]),
     "miniapp/base": (["kernels/grid", "kernels/pico", "kernels/ssa", "io"], ["Kokkos", "MPI", "UDUNITS", "JSON", "system"]),
-    "miniapp/model": (["kernels", "io", "miniapp/base"], ["Kokkos", "MPI", "PETSc", "LibYAML", "JSON", "system"]),
+    "miniapp/model": (["kernels", "io", "miniapp/base"], ["Kokkos", "MPI", "PETSc", "JSON", "system"]),
     "miniapp/tools": (["kernels", "io", "miniapp/base"], ["MPI", "JSON", "system"]),
     "miniapp": (["kernels", "io", "miniapp/base", "miniapp/model"], []),
 }
@@ -30,7 +30,6 @@ LIBRARIES = {
     "PnetCDF": r"pnetcdf\.h",
     "PETSc": r"petsc.*\.h",
     "UDUNITS": r"udunits2\.h",
-    "LibYAML": r"yaml\.h",
     "JSON": r"nlohmann/.*",
     "system": r"(dlfcn|emmintrin|fcntl|link|malloc|unistd|stdio|sys/.*|linux/.*)\.?h?",
 }

@@ -3,7 +3,7 @@ the budgets those aimed at: a change that removes lines lowers its limit, and a 
 import pathlib
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM, TESTS = 38960, 21000  # budgets: 31 000, 19 000; E3SM's and ICON's output and stripe owners came in, 440 lines of io and miniapp went out
+PROGRAM, TESTS = 38080, 20660  # budgets: 31 000, 19 000
 
 
 def lines(folders, endings):

@@ -71,12 +71,7 @@ using Cut = std::function<std::vector<Box>(const Schema&, std::size_t v, int ran
 inline Box patch(const Schema& schema, std::size_t v, int rank, int size) {
   Box box = io::whole_box(schema, v);
   const int active = size > 2 ? size - 1 : size, rows = active % 2 == 0 ? 2 : 1;
-  const std::size_t lead = schema.has_records(schema.variables[v]) ? 1 : 0;
-  std::vector<std::size_t> places;
-  for (std::size_t d = 0; d < box.count.size(); ++d) {
-    if (schema.dimensions[schema.dimension(schema.variables[v].dimensions[d + lead])].distributed)
-      places.push_back(d);
-  }
+  const std::vector<std::size_t> places = io::distributed_places(schema, v);
   const auto cut = [&](std::size_t d, int n, int parts) {
     const std::size_t length = box.count[d], first = length * static_cast<std::size_t>(n) /
                                                      static_cast<std::size_t>(parts);
@@ -159,11 +154,8 @@ inline void put(io::File& file, const std::vector<std::size_t>& record, const Cu
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const io::Variable& variable = schema.variables[v];
     if (schema.has_records(variable) == record.empty()) continue;
-    const bool is_cut = variable.dimensions.size() > 1 &&
-                        std::any_of(variable.dimensions.begin(), variable.dimensions.end(),
-                                    [&](const std::string& d) {
-                                      return schema.dimensions[schema.dimension(d)].distributed;
-                                    });
+    const bool is_cut =
+        variable.dimensions.size() > 1 && !io::distributed_places(schema, v).empty();
     io::with_type(variable.type, [&](auto type) {
       using T = std::conditional_t<std::is_floating_point_v<decltype(type)>, double,
                                    decltype(type)>; // float32 from double

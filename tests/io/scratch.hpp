@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/agree.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/writer.hpp"
 
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -49,6 +50,15 @@ inline void flip(const std::string& path, std::uintmax_t at) {
   const int byte = file.get();
   file.seekp(static_cast<std::streamoff>(at));
   file.put(static_cast<char>(byte ^ 16));
+}
+
+/// What does not match a manifest; on this rank alone.
+inline std::vector<std::string> verify_alone(const std::string& manifest) {
+  try {
+    return nunatak::io::verify(MPI_COMM_SELF, manifest).complaints;
+  } catch (const nunatak::io::Error& e) {
+    return {e.what()};
+  }
 }
 
 /// Two files have the same bytes if these numbers are the same.

@@ -2,7 +2,6 @@
 // a run dies, and names that a stranger has planted are not followed.
 #include "io/durable/durable.hpp"
 #include "io/durable/manifest.hpp"
-#include "io/durable/verify.hpp"
 #include "io/writer.hpp"
 #include "tests/io/series.hpp"
 
@@ -21,7 +20,7 @@ namespace {
 
 std::string complaints_of(const std::string& manifest) {
   std::string all;
-  for (const std::string& complaint : io::verify_manifest(manifest)) all += complaint + "\n";
+  for (const std::string& complaint : verify_alone(manifest)) all += complaint + "\n";
   return all;
 }
 
@@ -129,7 +128,7 @@ TEST_CASE("lines of a manifest that no run has written are complaints, and nothi
     };
     for (const std::string& line : bad) {
       std::ofstream(manifest, std::ios::app) << line << "\n";
-      const std::vector<std::string> complaints = io::verify_manifest(manifest);
+      const std::vector<std::string> complaints = verify_alone(manifest);
       REQUIRE(complaints.size() == 1);
       CHECK_THAT(complaints[0], ContainsSubstring("expected name, size, step, records"));
       CHECK(complaints[0].find('\x1b') == std::string::npos);

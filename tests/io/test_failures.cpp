@@ -1,6 +1,6 @@
 // Errors of the writer: on every rank, naming file and cause, without a hang or a final name.
 #include "io/durable/durable.hpp"
-#include "io/durable/verify.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/writer.hpp"
 #include "tests/io/scratch.hpp"
@@ -199,13 +199,13 @@ TEST_CASE("a full disk leaves the records that are committed in place") {
   file->put("thk", 1, mine.block(), thk.data());
   file->end_record();
   const FullDisk full(1 << 17, true); // the values of two records are there
-  CHECK(io::verify_manifest(manifest).empty());
+  CHECK(verify_alone(manifest).empty());
   CHECK_THAT(message([&] {
                file->put("thk", 2, mine.block(), thk.data());
                file->end_record();
              }),
              ContainsSubstring("ts.nc") && ContainsSubstring("File too large"));
-  CHECK(io::verify_manifest(manifest).empty());
+  CHECK(verify_alone(manifest).empty());
 }
 
 TEST_CASE("the cause of a failed write: what the system said, or else that the disk is full") {

@@ -1,7 +1,6 @@
 // Files that grow, their commits in place, and series that go on, with and without servers.
 #include "io/durable/durable.hpp"
 #include "io/durable/manifest.hpp"
-#include "io/durable/verify.hpp"
 #include "tests/io/series.hpp"
 #include "tests/io/with_servers.hpp"
 
@@ -26,7 +25,7 @@ void compute(const std::string& transport, const std::string& method, const F& f
 /// The file in the folder has so many records, and the manifest says so.
 void check_intact(const Scratch& scratch, std::size_t records) {
   CHECK(complete_records(scratch / "ts.nc") == records);
-  CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+  CHECK(verify_alone(scratch / "manifest.jsonl").empty());
   CHECK(message([&] { io::require_intact(MPI_COMM_WORLD, scratch / "ts.nc"); }) == "no error");
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -109,11 +108,11 @@ TEST_CASE("append in place: the file holds what is committed under its final nam
   flip_byte(size);
   check_intact(scratch, 5);
   flip_byte(size - 1); // of a value that is committed
-  CHECK(io::verify_manifest(manifest).size() == 1);
+  CHECK(verify_alone(manifest).size() == 1);
   MPI_Barrier(MPI_COMM_WORLD);
   flip_byte(size - 1);
   flip_byte(7); // the last byte of the number of records
-  CHECK_FALSE(io::verify_manifest(manifest).empty());
+  CHECK_FALSE(verify_alone(manifest).empty());
   MPI_Barrier(MPI_COMM_WORLD);
   flip_byte(7);
   // the next run replaces it: not before its first commit
@@ -132,7 +131,7 @@ TEST_CASE("append in place: the file holds what is committed under its final nam
   CHECK(file_hash(path) == file_hash(scratch / "whole.nc"));
   MPI_Barrier(MPI_COMM_WORLD);
   scratch.on_rank_0([&] { std::ofstream(path, std::ios::app) << "more"; });
-  CHECK(io::verify_manifest(manifest).size() == 1); // it is closed: nothing follows
+  CHECK(verify_alone(manifest).size() == 1); // it is closed: nothing follows
 }
 
 TEST_CASE("killed while a record is committed in place: that record is there, or it is not") {
@@ -150,11 +149,11 @@ TEST_CASE("killed while a record is committed in place: that record is there, or
       header.put(n);
     };
     std::ofstream(manifest) << lines[0] << '\n' << lines[1] << '\n';
-    CHECK(io::verify_manifest(manifest).empty()); // the number of records, but not the line
+    CHECK(verify_alone(manifest).empty()); // the number of records, but not the line
     set_records(2);
-    CHECK(io::verify_manifest(manifest).empty()); // neither
+    CHECK(verify_alone(manifest).empty()); // neither
     set_records(1);
-    CHECK(io::verify_manifest(manifest).size() == 1);
+    CHECK(verify_alone(manifest).size() == 1);
   });
 }
 
@@ -229,7 +228,7 @@ TEST_CASE("a continued series without a new record ends with those that it keeps
   REQUIRE(file->is_continued());
   file->close();
   CHECK(complete_records(path) == 3);
-  CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+  CHECK(verify_alone(scratch / "manifest.jsonl").empty());
 }
 
 TEST_CASE("a series that cannot go on in place is written anew, or refused, and says why") {

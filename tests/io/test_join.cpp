@@ -1,8 +1,8 @@
-// io/layouts/join.hpp: the subfiles of a layout file-per-aggregator become the file that was never
+// io/layouts/split_files.hpp: the subfiles of a layout file-per-aggregator become the file that was never
 // in subfiles, byte for byte; those missing, damaged or of another set are refused.
 #include "io/durable/durable.hpp"
-#include "io/durable/verify.hpp"
-#include "io/layouts/join.hpp"
+#include "io/durable/manifest.hpp"
+#include "io/layouts/split_files.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -47,7 +47,7 @@ TEST_CASE("joined subfiles have the bytes of the file that was never cut") {
     CHECK(file_hash(scratch / "joined.nc") == file_hash(scratch / "alone.nc"));
     io::join(MPI_COMM_SELF, scratch / "ex.nc", scratch / "small.nc", way("serial/buffer=100"));
     CHECK(file_hash(scratch / "small.nc") == file_hash(scratch / "alone.nc"));
-    CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+    CHECK(verify_alone(scratch / "manifest.jsonl").empty());
   });
 }
 

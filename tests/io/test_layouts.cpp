@@ -1,6 +1,6 @@
 // io/registry.hpp: every layout writes the file that one rank alone would write.
 #include "io/durable/durable.hpp"
-#include "io/durable/verify.hpp"
+#include "io/durable/manifest.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -163,7 +163,7 @@ TEST_CASE("file-per-aggregator: each file opens by itself and says where it belo
   const Schema schema = pattern::ice();
   pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
   CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
-  CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+  CHECK(verify_alone(scratch / "manifest.jsonl").empty());
   std::size_t cells = 0;
   for (int a = 0; a < n; ++a) { // cut along x, the longer one
     const io::Reader in(scratch / ("ex.nc.000" + std::to_string(a)), MPI_COMM_WORLD);

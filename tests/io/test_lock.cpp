@@ -1,5 +1,5 @@
-// io/durable/lock.hpp: one writer per name. It ends with its process, whatever the file says.
-#include "io/durable/lock.hpp"
+// io/durable/durable.hpp: one writer per name. It ends with its process, whatever the file says.
+#include "io/durable/durable.hpp"
 #include "io/writer.hpp"
 #include "tests/io/series.hpp"
 

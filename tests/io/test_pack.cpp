@@ -1,4 +1,5 @@
 // io/pack.hpp: strided copies against one by elements, for all orders of three dimensions.
+#include "io/durable/value_sums.hpp"
 #include "io/pack.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,5 +1,5 @@
 // io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of
-// ranks, in all ways to read (read/options.hpp; see also test_reader_ways.cpp).
+// ranks, in all ways to read (read/source.hpp; see also test_reader_ways.cpp).
 #include "io/reader.hpp"
 #include "tests/io/scratch.hpp"
 

@@ -1,4 +1,4 @@
-// The ways to read (io/read/options.hpp) give the same values: all types and kinds of file, any
+// The ways to read (io/read/source.hpp) give the same values: all types and kinds of file, any
 // decomposition, ranks without cells, calls of a few bytes; and what they do.
 #include "io/box.hpp"
 #include "io/reader.hpp"

@@ -1,9 +1,8 @@
-// io/durable/value_sum.hpp: the sum of values is that of its definition, however they are cut and
+// io/durable/value_sums.hpp: the sum of values is that of its definition, however they are cut and
 // lie; every format on every number of ranks has the same sums, which find a changed bit.
 #include "io/durable/durable.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/durable/value_sums.hpp"
-#include "io/durable/verify.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/writer.hpp"
 #include "tests/io/pattern.hpp"
@@ -189,7 +188,7 @@ TEST_CASE("the sums in the manifest are those of the file, the same from every m
       CHECK(found.sums.size() == schema.variables.size());
       CHECK(found.sums.at("thk").size() == 3);
     }
-    CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+    CHECK(verify_alone(scratch / "manifest.jsonl").empty());
     if (files.count("ex.nc") == 0) return;
     CHECK(io::find_sums(MPI_COMM_SELF, scratch / "alone.nc", 3).sums ==
           *files.at("ex.nc").back().sums);
@@ -234,7 +233,7 @@ TEST_CASE("a changed bit is found, and named by file or subfile, variable and re
     std::ifstream(path, std::ios::binary)
         .read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     flip(path, bytes.find("polar_stereographic"));
-    const auto complaints = io::verify_manifest(manifest);
+    const auto complaints = verify_alone(manifest);
     REQUIRE(complaints.size() == 1);
     CHECK_THAT(
         complaints[0],
@@ -253,8 +252,8 @@ TEST_CASE("what the manifest has with each choice of -io_checksum") {
     const io::ManifestEntry& line = files.at("ex.nc").back();
     CHECK(line.sums.has_value() == (choice == "values"));
     CHECK(line.metadata.empty() == (choice == "none"));
-    CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty());
+    CHECK(verify_alone(scratch / "manifest.jsonl").empty());
     std::ofstream(scratch / "ex.nc", std::ios::app) << "more";
-    CHECK_FALSE(io::verify_manifest(scratch / "manifest.jsonl").empty()); // by its size
+    CHECK_FALSE(verify_alone(scratch / "manifest.jsonl").empty()); // by its size
   });
 }

@@ -1,6 +1,6 @@
 // io/writer.hpp: the pattern of pattern.hpp by every format on any ranks, read back.
 #include "io/durable/durable.hpp"
-#include "io/durable/verify.hpp"
+#include "io/durable/manifest.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "tests/io/pattern.hpp"
 
@@ -97,7 +97,7 @@ TEST_CASE("every way of writing writes the same values and metadata") {
   CHECK((io::summarize(MPI_COMM_WORLD, writer->statistics()).work.moved_bytes > 0) == interleaved);
   CHECK(pattern::wrong_values(path, schema, n_times) == 0);
   check_metadata(path, schema, interleaved);
-  scratch.on_rank_0([&] { CHECK(io::verify_manifest(scratch / "manifest.jsonl").empty()); });
+  scratch.on_rank_0([&] { CHECK(verify_alone(scratch / "manifest.jsonl").empty()); });
 
   // and the same bytes as one rank alone, other classic files as serial
   if (options.format != "direct" && way != "serial" && way != "pnetcdf") return;

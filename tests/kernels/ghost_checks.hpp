@@ -7,7 +7,6 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include <sstream>
 #include <string>
 
 namespace nunatak {
@@ -61,11 +60,10 @@ inline void check_ghosts(Ranks& ranks) {
                                  (i == 0     ? "west"
                                   : i > p.xm ? "east"
                                              : "");
-        std::ostringstream said; // of the first one
-        said << "rank " << owner_of(ranks.decomposition(), p.ys, p.xs) << ", "
-             << (side.empty() ? "owned cell" : "ghost in the " + side) << " (j " << j << ", i " << i
-             << "), array of " << array << ": expected " << expected << ", found " << found;
-        FAIL_CHECK(said.str());
+        FAIL_CHECK("rank " << owner_of(ranks.decomposition(), p.ys, p.xs) << ", "
+                           << (side.empty() ? "owned cell" : "ghost in the " + side) << " (j " << j
+                           << ", i " << i << "), array of " << array << ": expected " << expected
+                           << ", found " << found); // the first one
       };
       see("64-bit integers", static_cast<double>(n), static_cast<double>(a[r](j, i)));
       see("integers", 2.0 * static_cast<double>(n), b[r](j, i));

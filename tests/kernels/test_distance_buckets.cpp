@@ -1,4 +1,4 @@
-// Distances by buckets: many ranks, exact counts of small cases, the forms of a message.
+// Distances by buckets: many ranks, exact counts of small cases, the form of a message.
 #include "kernels/distance/boundary.hpp"
 #include "tests/kernels/distance_case.hpp"
 
@@ -49,19 +49,19 @@ TEST_CASE("counts of a row of cells on ranks side by side") {
     int px;
     std::int64_t rounds, messages, bytes, lagged;
   };
-  // each with one collective, the members; a message has a header and 4 bytes for each number
+  // each with one collective, the members; a message has a header, and three words for each run
   for (const Expected& e :
        {Expected{"one message each way, and an empty one until the maximum has come", "1.......",
-                 "12345678", 2, 2, 4, 2 * 2 * 4, 1},
+                 "12345678", 2, 2, 4, 2 * 4 * 4, 1},
         {"the domain ends at the boundary: the left patch has nothing to show", "1..-....",
-         "123-....", 2, 2, 2, 2 * 4, 1},
+         "123-....", 2, 2, 2, 4 * 4, 1},
         {"ranks without cells of the domain send nothing", "1...----....", "1234----....", 3, 2, 0,
          0, 1},
         {"two ranks that have parts of the domain: the third gets nothing", "----1...1---",
-         "----12321---", 3, 2, 4, 2 * 2 * 4, 1},
+         "----12321---", 3, 2, 4, 2 * 4 * 4, 1},
         {"one member", "-----1..----", "-----123----", 3, 0, 0, 0, 0},
         {"no member", "------------", "------------", 3, 0, 0, 0, 0},
-        {"no seeds", "............", "............", 3, 2, 8, 4 * 8, 1}}) {
+        {"no seeds", "............", "............", 3, 2, 8, 4 * 4 * 4, 1}}) {
     INFO(e.what);
     VirtualRanks ranks(Decomposition::make(static_cast<int>(e.cells.size()), 1, e.px, 1));
     const DistanceFields fields{scatter(ranks, draw({e.cells}))};
@@ -93,8 +93,7 @@ TEST_CASE("counts: a path that goes to and fro over a boundary") {
   CHECK(report.rounds == 6); // five crossings, and one round until the maximum has come
   CHECK(ranks.traffic().lagged == 5);
   CHECK(ranks.traffic().messages == 12);
-  CHECK(ranks.traffic().bytes ==
-        4 * (2 * (1 + 9) + 4 * 3)); // strips with holes; then a header, a position and a value
+  CHECK(ranks.traffic().bytes == 4 * (2 * (1 + 5 * 3) + 4 * 4)); // five runs each; then one
 }
 
 TEST_CASE("a boundary sends only what is of use to the other side, and sends it once") {
@@ -106,8 +105,8 @@ TEST_CASE("a boundary sends only what is of use to the other side, and sends it 
   DistanceBoundary boundary(p, 1, 0, 1, 1);
   std::vector<int> words;
   boundary.write_all(waves, words);
-  CHECK(boundary.read({3 * 4 + 2, 5, 6, 8, 7}, waves) ==
-        4); // the case that is drawn in distance/boundary.hpp
+  // the case that is drawn in distance/boundary.hpp: two runs, up and down
+  CHECK(boundary.read({2, 0, 3 * 2 + 2, 5, 2, 3 * 2, 8}, waves) == 4);
   CHECK(boundary.open(waves));
   boundary.write_better(waves, words);
   CHECK(words.empty()); // 2 was shown
@@ -117,7 +116,7 @@ TEST_CASE("a boundary sends only what is of use to the other side, and sends it 
   CHECK(words.empty()); // 6 + 1 is no use to 5
   d(2, 1) = 4;
   boundary.write_better(waves, words);
-  CHECK(words == std::vector<int>{3 * 1, 1, 4});
+  CHECK(words == std::vector<int>{1, 1, 3 * 1 + 1, 4});
   boundary.write_better(waves, words);
   CHECK(words.empty());
 }

@@ -13,6 +13,13 @@ using namespace nunatak;
 
 namespace {
 
+/// f(passes) on the arrays of a part.
+template <class F> void run_passes(NinePoint<double> part, const F& f) {
+  Passes<double> passes(part);
+  f(passes);
+  passes.run();
+}
+
 /// A level on virtual ranks.
 struct Level {
   VirtualRanks ranks;
@@ -66,7 +73,7 @@ private:
     for (const auto& part : fine.parts) A.fill(part);
     fine.update_ghosts([](const NinePoint<double>& part) { return part.A; });
     for (std::size_t n = 0; n < fine.parts.size(); ++n)
-      galerkin(fine.parts[n], coarse.parts[n], x[n], y[n]);
+      run_passes(fine.parts[n], [&](auto& p) { galerkin(p, coarse.parts[n], x[n], y[n]); });
   }
   std::vector<Array2<int>> coarse_mask() {
     const Decomposition &d = fine.ranks.decomposition(), c = coarser(d, halving);
@@ -142,7 +149,7 @@ template <class F> void for_each_decomposition(const Case& c, const F& f) {
 /// The largest eigenvalue of (S D)^-1 A, from below.
 double largest_eigenvalue(const Level& level) {
   const Operator A = level.matrix();
-  for (const auto& part : level.parts) invert_diagonal(part);
+  for (const auto& part : level.parts) run_passes(part, [](auto& p) { invert_diagonal(p, 0); });
   Vector x = A.random_vector(7);
   double ratio = 0.0;
   for (int n = 0; n < 200; ++n) {
@@ -209,8 +216,10 @@ TEST_CASE("prolongation and restriction are P and its transpose, exactly, on eve
       levels.fine.update_ghosts([](const NinePoint<double>& part) { return part.r; });
       levels.coarse.update_ghosts([](const NinePoint<double>& part) { return part.x; });
       for (std::size_t n = 0; n < levels.fine.parts.size(); ++n) {
-        restrict_residual(levels.fine.parts[n], levels.coarse.parts[n], levels.x[n], levels.y[n]);
-        prolong(levels.fine.parts[n], levels.coarse.parts[n], levels.x[n], levels.y[n]);
+        run_passes(levels.fine.parts[n], [&](auto& p) {
+          restrict_residual(p, levels.coarse.parts[n], levels.x[n], levels.y[n]);
+          prolong(p, levels.coarse.parts[n], levels.x[n], levels.y[n], 1);
+        });
       }
       int wrong = 0;
       levels.coarse.for_each([&](const NinePoint<double>& part, int j, int i, std::size_t n) {
@@ -266,7 +275,7 @@ TEST_CASE("inverses of diagonal blocks: regular, singular, nothing") {
   }
   const TwoLevels levels(A, A.decomposition(1, 1), {true, false});
   const NinePoint<double>& part = levels.fine.parts[0];
-  invert_diagonal(part);
+  run_passes(part, [](auto& p) { invert_diagonal(p, 0); });
   const double expected[3][4] = {
       {0.5, -0.5, -0.5, 1.0}, {1.0 / 6, 0, 0, 1.0 / 6}, {0, 0, 0, 0}}; // 1/trace is 1/5, S 6/5
   for (int cell = 0; cell < 3; ++cell) {

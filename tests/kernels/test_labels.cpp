@@ -80,31 +80,42 @@ struct Labelled {
   }
 };
 
-/// Cells whose component differs from the flood fill in number (if they are numbered), identity,
-/// area or flags.
-int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels,
-                const Fill& fill, bool all) {
-  int wrong = 0;
+/// Fails at the first cell whose component differs from the flood fill in number (if they are
+/// numbered), identity, area or flags.
+void compare(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels,
+             const Fill& fill, bool all) {
+  const auto words = [&](const Component* c, int number) {
+    if (c == nullptr) return std::string("none");
+    return "one of " + std::to_string(c->cells()) + " cells from cell (j " +
+           std::to_string(c->identity / fill.number.Mx) + ", i " +
+           std::to_string(c->identity % fill.number.Mx) + ") on, flags " +
+           std::to_string(c->flags()) + (all ? ", number " + std::to_string(number) : "");
+  };
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     for (int j = 1; j <= p.ym; ++j) {
-      int cells = 0;
-      for (int n = segments[r].row[j], i = 1; n < segments[r].row[j + 1]; ++n) {
-        for (; i < segments[r].end(n); ++i, ++cells) {
-          const int expected = fill.number(p.global_j(j), p.global_i(i)),
-                    component = labels.component[r][n];
-          if ((component < 0) != (expected == 0)) wrong += 1;
-          if (component < 0 || expected == 0) continue;
-          const Component &found = labels.fragments[r][component],
-                          &c = fill.components[expected - 1];
-          const bool same = found == c && (!all || labels.number[r][component] == expected);
-          wrong += same ? 0 : 1;
+      int i = 1;
+      for (int n = segments[r].row[j]; n < segments[r].row[j + 1]; ++n) {
+        for (; i < segments[r].end(n); ++i) {
+          const int number = fill.number(p.global_j(j), p.global_i(i)),
+                    fragment = labels.component[r][n];
+          const Component *expected = number > 0 ? &fill.components[number - 1] : nullptr,
+                          *found = fragment >= 0 ? &labels.fragments[r][fragment] : nullptr;
+          const int found_number = found != nullptr && all ? labels.number[r][fragment] : number;
+          if (expected == nullptr || found == nullptr
+                  ? expected == found
+                  : *expected == *found && found_number == number)
+            continue;
+          FAIL_CHECK("component of cell (j " << p.global_j(j) << ", i " << p.global_i(i)
+                                             << ") on rank " << r << ": expected "
+                                             << words(expected, number) << ", found "
+                                             << words(found, found_number));
+          return;
         }
       }
-      if (cells != p.xm) wrong += 1;
+      CHECK(i == p.xm + 1);
     }
   }
-  return wrong;
 }
 
 /// The numbers as an array of the whole grid.
@@ -146,8 +157,8 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
       INFO(name << " on " << px << " x " << py);
       for (const bool all : {true, false}) {
         const auto& found = l.update({mask_of(in_mask, all), mask_of(in_other, false)});
-        CHECK(wrong_cells(l.ranks, l.segments, found[0], fill, all) == 0);
-        CHECK(wrong_cells(l.ranks, l.segments, found[1], fill_other, false) == 0);
+        compare(l.ranks, l.segments, found[0], fill, all);
+        compare(l.ranks, l.segments, found[1], fill_other, false);
         if (all) CHECK(found[0].whole.size() == fill.components.size());
         CHECK(found[0].largest() == largest);
       }
@@ -155,7 +166,7 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
   }
 }
 
-TEST_CASE("consecutive numbers of the components that are asked for, without gathering them") {
+TEST_CASE("consecutive numbers of the components that are asked for") {
   const std::int64_t flags[2] = {touches_edge, attached};
   std::vector<std::pair<std::string, Grid<int>>> masks = test_masks();
   masks.emplace_back("large", random_mask(97, 71, 0.5, 5));
@@ -248,7 +259,9 @@ void check_against_labels(const std::string& name, const Grid<int>& mask) {
     for (const bool numbers : {true, false}) {
       const auto& expected = l.update(two_masks(numbers));
       DeviceLabels device(l.ranks, two_masks(numbers));
-      const auto& found = device.update(l.codes, l.maxima);
+      device.find(l.codes);
+      Kokkos::fence();
+      const auto& found = device.join(l.maxima);
       for (int m = 0; m < 2; ++m) {
         CHECK(wrong_cells(l.ranks, l.segments, expected[m], found[m]) == 0);
         CHECK(expected[m].numbered == found[m].numbered);
@@ -289,7 +302,9 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
     DeviceLabels labels(other.ranks, two_masks(true));
     std::vector<std::vector<std::int64_t>> maxima;
     for (int r = 0; r < px * py; ++r) maxima.push_back({3 - r, r - 1});
-    const auto& on_device = labels.update(other.codes, maxima);
+    labels.find(other.codes);
+    Kokkos::fence();
+    const auto& on_device = labels.join(maxima);
     REQUIRE(on_device[0].whole.size() == 1);
     CHECK(on_device[0].whole[0] == whole);
     CHECK(on_device[1].whole.empty());

@@ -120,6 +120,15 @@ def variables(path):
         return {name: data[name][:] for name in data.variables}
 
 
+def write_arrays(path, **arrays):
+    """A file of arrays on (y, x), without coordinates."""
+    with netCDF4.Dataset(path, "w") as data:
+        for name, n in zip("yx", next(iter(arrays.values())).shape):
+            data.createDimension(name, n)
+        for name, values in arrays.items():
+            data.createVariable(name, values.dtype, ("y", "x"))[:] = values
+
+
 def write_maps(path, x, y, maps, change=None, **keywords):
     """A file of maps {name: (values on (y, x), units)}; `change(dataset)` spoils it before it is closed."""
     with netCDF4.Dataset(path, "w", **keywords) as data:

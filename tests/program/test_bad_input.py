@@ -165,15 +165,13 @@ def test_help_into_a_pipe_that_closes(tmp_path):
 
 @pytest.mark.parametrize("content, words", [
     ("", ("found none",)), ("# nothing\n\n", ("found none",)), (b"\x7fELF\x02\x00\x00", ("expected text",)),
-    (b"init: d\xf6me\n", ("expected text",)), ("init: dome\ngrid:\n  Mx: 21\ninit: dome\n", ("line 4", "option init", "line 1")),
-    ("grid:\n  Mx: 21\ngrid_Mx: 31 # again\n", ("line 3", "option grid_Mx", "line 2")), ("init:\nstress: sia\n", ("line 1", "option init")),
-    ("stress: sia\ngrid:\n  Mx: ~\n", ("line 3", "option grid_Mx")), ("stress: sia\ninit: # dome\n", ("line 2", "option init")),
-    ("init: dome\ngrid:\n\tMx: 21\n", ("line 3", "a tab")), ("init: dome\nhelp: true\n", ("line 2", "option -help", "command line")),
-    ("init: dome\nINIT: shelf\n", ("line 2", "option INIT", "line 1")), ("INIT: dome\n", ("line 1", "unknown option -INIT")),
-    ("init: dome\n  grid_Mx: [21\n", ("line 2",)), ("o: " + 100000 * "[", ("line 1", "option o")), (50000 * "{a: ", ("line 1", "nested at most")),
-    ("a: &x {b: 1}\nc: *x\n", ("line 2",)), ("init: dome\n---\ngrid_Mx: 21\n", ("one document",)), ("init\n", ("line 1", "option: value"))],
-    ids=["empty", "comments", "binary", "latin 1", "twice", "twice, nested", "no value", "null", "no value at the end", "a tab", "help",
-         "twice, in two cases", "in another case", "indented", "nested lists", "nested names", "alias", "two documents", "no name"])
+    (b"init: d\xf6me\n", ("expected text",)), ("init:\nstress: sia\n", ("option -init: expected a value, found none",)),
+    ("stress: sia\ngrid:\n  Mx: ~\n", ("option -grid_Mx", "'~'")), ("init: dome\ngrid:\n\tMx: 21\n", ("expected YAML",)),
+    ("init: dome\nhelp: true\n", ("-help on the command line",)), ("INIT: dome\n", ("unknown option -INIT",)),
+    ("init: dome\n  grid_Mx: [21\n", ("expected YAML",)), ("o: " + 20000 * "[", ("expected YAML",)), (5000 * "{a: ", ("expected YAML",)),
+    ("init\n", ("option: value",)), (70000 * "#", ("at most 64 KiB",))],
+    ids=["empty", "comments", "binary", "latin 1", "no value", "null", "a tab", "help", "in another case", "indented", "nested lists",
+         "nested names", "no name", "too long"])
 def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
@@ -187,16 +185,14 @@ def test_malformed_options_file(nunatak, tmp_path):
 
 
 @pytest.mark.parametrize("name, content, more, words", [
-    ("run.yaml", "init: dome\ngrid:\n  Mz: 5\n  Nx: 21\n", (), ("unknown option -grid_Nx; did you mean -grid_Mx?", "'run.yaml', line 4")),
-    ("run.yaml", "grid: # of cells\n  dx: 16kg\n", (), ("option -grid_dx: units 'kg'", "'run.yaml', line 2")),
+    ("run.yaml", "init: dome\ngrid:\n  Mz: 5\n  Nx: 21\n", (), ("unknown option -grid_Nx; did you mean -grid_Mx?", "('run.yaml')")),
+    ("run.yaml", "grid: # of cells\n  dx: 16kg\n", (), ("option -grid_dx: units 'kg'", "('run.yaml')")),
     ("run.opts", "-init dome\n-grid_Mz many\n", (), ("option -grid_Mz", "'many'", "('run.opts')")),
     ("run.yaml", "grid:\n  dx: 16kg\n", ("-grid_dx", "16g"), ("option -grid_dx: units 'g'",))],
     ids=["unknown", "wrong unit", "PETSc's format", "given anew"])
-def test_an_option_of_a_file_is_told_with_its_line(nunatak, tmp_path, name, content, more, words):
+def test_an_option_of_a_file_is_told_with_its_file(nunatak, tmp_path, name, content, more, words):
     (tmp_path / name).write_text(content)
-    run = nunatak("-options_file", name, *more, ranks=2)
-    refused(run, *words)
-    assert (", line " in run.text) == (", line " in words[-1]), run.text
+    refused(nunatak("-options_file", name, *more, ranks=2), *words)
 
 
 def test_options_file_that_is_a_pipe(nunatak, tmp_path):

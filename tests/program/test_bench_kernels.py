@@ -1,4 +1,4 @@
-"""bench_kernels as a user meets it: the JSON, and the same fields as nunatak-step on any number of processes."""
+"""bench_kernels and bench_ssa as a user meets them: the JSON, and the same fields on any number of processes."""
 import json
 
 import pytest
@@ -16,6 +16,14 @@ def test_the_fields_of_nunatak_step(tmp_path):
     run_program("nunatak-step", *PROBLEM, "-sliding_q", "0.25", "-steps", "4", "-report", "steps.json", cwd=tmp_path, status=0)
     expected = json.loads((tmp_path / "steps.json").read_text())["fields"]
     assert bench(tmp_path)["fields"] == bench(tmp_path, ranks=2)["fields"] == expected
+
+
+def test_ice_streams_have_the_same_velocity_on_two_ranks(tmp_path):
+    one, two = (json.loads(run_program("../perf/bench_ssa", "-problem", "streams", "-grid_dx", "64km", "-repeat", "1", cwd=tmp_path,
+                                       ranks=ranks, status=0).out) for ranks in (1, 2))
+    assert one["result"]["velocity_bits"] == two["result"]["velocity_bits"]
+    assert one["result"]["residual_per_load"] < 1e-6
+    assert one["work"]["fast_grounded_cells"] > 100
 
 
 @pytest.mark.parametrize("arguments, words", [(("-repeat", "1"), "-repeat"), (("-grid_dx", "1"), "-grid_dx"), (("-stress", "ssa"), "ssa+sia|sia"), (("-i", "x.nc"), "-i")])

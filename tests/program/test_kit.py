@@ -11,7 +11,7 @@ import xml.etree.ElementTree
 import netCDF4
 import numpy as np
 import pytest
-from conftest import FOLDER, run_program
+from conftest import FOLDER, run_program, write_arrays
 
 KIT = pathlib.Path(os.environ["NUNATAK_SOURCE"]) / "share/kit"
 PATHS = ("row", "column", "serpentine", "spiral", "int16_distance")  # of one cell: straight distances are steps
@@ -29,21 +29,12 @@ def values(path, variable="distance"):
         return data[variable][:].filled().astype(int)
 
 
-def write(path, **fields):
-    with netCDF4.Dataset(path, "w") as data:
-        for name, v in fields.items():
-            for dimension, n in zip("yx", v.shape):
-                if dimension not in data.dimensions:
-                    data.createDimension(dimension, n)
-            data.createVariable(name, v.dtype, ("y", "x"))[:] = v
-
-
 def answers(corpus, folder, solve, names=None, **keywords):
     """A folder with the answer of solve(mask) to each case."""
     folder.mkdir()
     for path in sorted(corpus.glob("*.nc")):
         if names is None or path.stem in names:
-            write(folder / path.name, **solve(values(path, "mask"), **keywords))
+            write_arrays(folder / path.name, **solve(values(path, "mask"), **keywords))
     return folder
 
 

@@ -38,7 +38,7 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
     scattered = workload[:4] in ("e3sm", "icon")  # thousands of collective calls take long
     methods = tuple(m for m in METHODS if not (scattered and ("buffer=1KiB" in m or "deflate" in m)))
     run = bench("-workload", workload, *WORKLOADS[workload].split(), "-methods", ",".join(methods), "-repeat", 1, "-records", 2,
-                "-report", "out.json", ranks=ranks, status=0)
+                "-card_rate", 1e30, "-servers", 1, "-server_rate", 1e9, "-report", "out.json", ranks=ranks, status=0)
     written_report = report(tmp_path)
     written = written_report["workload"]["fixed_bytes"] + 2 * written_report["workload"]["bytes_per_record"]
     assert written == written_report["raw"]["bytes"] > 1000
@@ -47,6 +47,11 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
     assert len(written_values) == 1 and written_values.pop() * 8 > written / 2
     for method in written_report["methods"]:
         assert method["payload_bytes"] == written
+        has_plan = method["options"]["layout"] in ("native", "default") or method["method"].startswith("direct")
+        if has_plan and method["options"]["format"] in ("serial", "pnetcdf", "hybrid", "direct"):  # all of it, and the number of records
+            assert -0.5 < method["limit_s"] * 1e9 - written < 20
+        else:
+            assert "limit_s" not in method
         if method["options"]["format"] == "null":
             assert method["verified_values"] == method["file_bytes"] == 0 and method["not_read"] == {"each": "there is no file"}
         elif "aggregator" in method["method"]:
@@ -120,6 +125,31 @@ def test_the_report(bench, tmp_path):
         assert serial["reads"][by]["bytes"] == pnetcdf["reads"][by]["bytes"] > 100000 and serial["reads"][by]["seconds"]["min"] > 0
     assert list(serial["reads"]) == ["each", "parallel", "serial"] and "reads" not in null
     assert serial["phases"]["post"]["bytes"] == serial["payload_bytes"]
+
+
+def limits(bench, tmp_path, card, server):
+    """{method: report} of 18 x 18 points and 9 levels on two nodes of a rank, with two storage servers."""
+    bench("-workload", "pism:A10km", "-scale", 0.03, "-scale_levels", "-methods", "direct/native,serial,direct/zslab,netcdf4,null", "-repeat", 1,
+          "-io_ranks_per_node", 1, "-io_stripe", 4096, "-servers", 2, "-card_rate", card, "-server_rate", server, "-report", "out.json", ranks=2,
+          status=0)
+    return {method["method"]: method for method in report(tmp_path)["methods"]}
+
+
+def test_the_limit_of_cards_and_servers_by_hand(bench, tmp_path):
+    cards = limits(bench, tmp_path, 1e6, 1e12)
+    points, levels = 18 * 18, 9
+    coordinates = 8 * (18 + 18 + levels) + 8 + 4  # by rank 0: with the time and the number of records
+    halves = points * (2 * 8 + 1 + 12 * 8 + 6 * levels * 8) / 2  # of each rank: two fixed maps, a mask of bytes, 12 maps, 6 columns
+    assert cards["direct/native"]["limit_s"] * 1e6 == pytest.approx(halves + coordinates)
+    assert cards["serial"]["limit_s"] * 1e6 == pytest.approx(2 * halves + coordinates, abs=4)  # rank 0 sends all to the servers
+    for method in ("direct/native", "serial", "direct/zslab"):
+        one = cards[method]
+        assert one["limit_s"] <= (2 * halves + coordinates) / 1e6
+        assert one["fraction_of_limit"] == pytest.approx(one["limit_s"] / one["seconds"]["median"])
+    assert "limit_s" not in cards["netcdf4"] and "limit_s" not in cards["null"]
+    servers = limits(bench, tmp_path, 1e12, 1e6)
+    for method in ("direct/native", "serial", "direct/zslab"):  # stripes in turn: half of the bytes each, but for a stripe
+        assert servers[method]["limit_s"] * 1e6 == pytest.approx(halves + coordinates / 2, abs=4096 + coordinates)
 
 
 def test_what_is_in_the_file(bench, tmp_path):

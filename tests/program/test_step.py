@@ -94,7 +94,8 @@ def test_queues_by_hand(tmp_path):
     assert r["direct/native"]["output_s"] == pytest.approx(size["direct/native"])
     assert r["serial"]["output_s"] == pytest.approx(size["serial"] + sent["serial"]) and sent["serial"] > 0
     assert r["async:1"]["output_s"] == pytest.approx(0) and r["async:1"]["drain_s"] == pytest.approx(sent["async:1"] + size["async:1"])
-    for one in r.values():
+    for method, one in r.items():
+        assert one["least_s"] == pytest.approx(size[method])  # twice as long as the busiest card
         assert one["run_s"] == pytest.approx(one["compute_s"] + one["output_s"] + one["drain_s"])
         assert one["sypd"] == pytest.approx(86400 * one["years"] / one["run_s"])
         assert one["output_percent"] == pytest.approx(100 * (1 - one["compute_s"] / one["run_s"]))

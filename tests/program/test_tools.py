@@ -4,7 +4,7 @@ import json
 import netCDF4
 import numpy as np
 import pytest
-from conftest import variables
+from conftest import variables, write_arrays
 
 MASKS = ("percolation:0.65:3", "serpentine", "spiral", "comb", "checkerboard", "shelves:2:0.8", "empty", "full")
 COUNTS = ("messages", "bytes", "exchanges", "collectives", "lagged", "work")
@@ -60,15 +60,15 @@ def test_cell_types_have_the_distances_of_pico(tool, tmp_path):
     ("boundary", [(j, i) for j in range(3) for i in range(4) if (j, i) not in ((1, 1), (1, 2))]),
     ("beside:0", [(1, 1), (0, 2)]), ("near:0+7", [(1, 1), (0, 2), (1, 0), (1, 2), (1, 3), (0, 3), (2, 2), (2, 3)])])
 def test_seeds(tool, tmp_path, seeds, cells):
-    """A picture of 4 x 3 cells of value 1; some of value 0 and 7 for those rules that ask for them."""
-    values = np.ones((3, 4), int)
+    """4 x 3 cells of value 1; some of value 0 and 7 for those rules that ask for them."""
+    values = np.ones((3, 4), "i4")
     if ":0" in seeds:
         values[0, 1] = 0
         values[1, 3] = 7 if "7" in seeds else 1
         cells = {"beside:0": [(0, 0), (0, 2), (1, 1)],
                  "near:0+7": [(0, 0), (0, 2), (1, 0), (1, 1), (1, 2), (0, 3), (2, 2), (2, 3)]}[seeds]
-    (tmp_path / "m.pgm").write_text("P2 4 3 9\n" + "\n".join(" ".join(map(str, row)) for row in values))
-    tool("distance", "-i", "m.pgm", "-seeds", seeds, "-virtual_ranks", "1,2x3", "-compare", "-o", "d.nc", status=0)
+    write_arrays(tmp_path / "m.nc", v=values)
+    tool("distance", "-i", "m.nc", "-variable", "v", "-seeds", seeds, "-virtual_ranks", "1,2x3", "-compare", "-o", "d.nc", status=0)
     with netCDF4.Dataset(tmp_path / "d.nc") as data:
         assert sorted(map(tuple, np.argwhere(data["distance"][:] == 1))) == sorted(cells)
         np.testing.assert_array_equal(data["distance"][:] == -1, values != 1)
@@ -87,12 +87,9 @@ def test_straight_distances_are_compared_with_straight_ones(tool, tmp_path):
 def test_random_and_given_seeds(tool, tmp_path):
     random = ("-mask", "percolation:0.5", "-grid_Mx", 40, "-seeds")
     assert tool("distance", *random, "random:7:20", "-virtual_ranks", "1,5x5", "-compare", "-o", "a.nc").status == 0
-    with netCDF4.Dataset(tmp_path / "a.nc") as data, netCDF4.Dataset(tmp_path / "start.nc", "w") as start:
-        found = data["distance"][:]
-        assert 15 <= np.count_nonzero(found == 1) <= 20
-        start.createDimension("y", 40)
-        start.createDimension("x", 40)
-        start.createVariable("start", "i1", ("y", "x"))[:] = np.where(found > 1, 0, found)
+    found = variables(tmp_path / "a.nc")["distance"]
+    assert 15 <= np.count_nonzero(found == 1) <= 20
+    write_arrays(tmp_path / "start.nc", start=np.where(found > 1, 0, found))
     run = tool("distance", "-i", "start.nc", "-variable", "start", "-seeds", "given", "-expect", "a.nc", ranks=2)
     assert run.status == 0 and "all equal" in run.out, run.text
     assert tool("distance", *random, "random:8:20", "-expect", "a.nc").status == 1
@@ -142,9 +139,7 @@ def test_a_planted_difference_is_found(tool, tmp_path, name, variable, ranks):
     ("distance", ("-mask", "full", "-expect", "m.nc"), "file 'm.nc', variable 'distance': expected such a variable, found topg"),
     ("distance", ("-mask", "full", "-solvers", "bfs", "-compare"), "expected at least two results")])
 def test_errors(tool, tmp_path, name, arguments, message):
-    with netCDF4.Dataset(tmp_path / "m.nc", "w") as data:
-        data.createDimension("y", 3), data.createDimension("x", 4)
-        data.createVariable("topg", "f8", ("y", "x"))[:] = 0.0
+    write_arrays(tmp_path / "m.nc", topg=np.zeros((3, 4)))
     run = tool(name, *arguments, ranks=2 if "nowhere" in message else None)
     assert run.status == 2, run.text
     assert run.err.count("error:") == 1 and message in run.err, run.text

@@ -227,7 +227,7 @@ inline Tiles make_tiles(const Ranks& ranks, int count) {
 
 /// Waits for the loops that use the tiles.
 inline void set_fields(const Tiles& tiles, const DistanceFields& fields,
-                       const BorderExchange<int>& border) {
+                       const BorderExchange& border) {
   Kokkos::fence("distances: other fields");
   const std::size_t count = fields.size();
   for (std::size_t n = 0; n < tiles.patches.size(); ++n) {
@@ -275,7 +275,7 @@ inline int how_many(const TileList& list) {
 
 /// Exchanges border cells, and lists the tiles that get a better offer from another patch. (A cell
 /// at the domain edge finds its own value in the buffer, which is no offer.)
-inline void exchange(const Tiles& tiles, BorderExchange<int>& border) {
+inline void exchange(const Tiles& tiles, BorderExchange& border) {
   for_each_border_cell(
       "distances: border cells", tiles.patches,
       KOKKOS_LAMBDA(const FieldPatch& p, int n, int cell, int) { p.buffer[n] = p.d[cell]; });
@@ -327,7 +327,7 @@ public:
 private:
   Ranks& m_ranks;
   DistanceFields m_fields; // of the last problem
-  std::optional<BorderExchange<int>> m_border;
+  std::optional<BorderExchange> m_border;
   device_distance::Tiles m_tiles;
 };
 

@@ -228,17 +228,10 @@ public:
     }
   }
 
-  /// Labels the masks over the codes of owned cells. Result, `maxima`, messages: labels/labels.hpp.
-  const std::vector<DeviceMaskLabels>& update(const std::vector<Array2<Code>>& codes,
-                                              std::vector<std::vector<std::int64_t>>& maxima) {
-    find(codes);
-    Kokkos::fence("labels: components and border cells");
-    return join(maxima);
-  }
-
-  /// The same in two halves: find() launches loops; join(), on the host, needs them done.
+  /// Labels the masks over the codes of owned cells in two halves: find() launches loops; join(),
+  /// on the host, needs them done. Result, `maxima`, messages: labels/labels.hpp.
   void find(const std::vector<Array2<Code>>& codes) {
-    const BorderExchange<int>& border = m_boundaries.border(m_masks.size());
+    const BorderExchange& border = m_boundaries.border(m_masks.size());
     for (std::size_t r = 0; r < codes.size(); ++r) {
       device_labels::PatchMasks all;
       for (std::size_t m = 0; m < m_masks.size(); ++m) {

@@ -8,6 +8,7 @@
 // Neighbours: workload.hpp (shapes and ownership), repetition.hpp (writes and reads).
 #pragma once
 
+#include "io/plan.hpp"
 #include "io/writer.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
@@ -36,6 +37,8 @@ public:
 
   /// The blocks of variable v that this rank owns, in file order, without the record.
   std::vector<io::Block> blocks(std::size_t v, const std::string& order) const;
+  /// What all ranks put of each variable of schema_of(), for the plan of a writer. Collective.
+  std::vector<io::Parts> parts(MPI_Comm comm, const std::string& order) const;
   /// Blocks of all variables, and runs of the file in them, that this rank writes in a record.
   std::size_t n_blocks() const;
   std::size_t runs(const std::string& order) const;

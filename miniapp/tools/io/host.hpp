@@ -2,31 +2,125 @@
 #pragma once
 
 #include "io/agree.hpp"
+#include "io/durable/durable.hpp"
+#include "io/formats/mpi_io.hpp"
 #include "io/topology.hpp"
+#include "miniapp/base/error.hpp"
 #include "miniapp/tools/records.hpp"
 
+#include <fcntl.h>
 #include <mpi.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
 namespace nunatak::tools {
 
+/// Available memory of this node in bytes, as Linux estimates it; the maximum value if unknown.
+inline std::uint64_t available_memory() {
+  std::ifstream in("/proc/meminfo");
+  std::string name, unit;
+  for (std::uint64_t kibibytes = 0; in >> name >> kibibytes; std::getline(in, unit)) {
+    if (name == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::numeric_limits<std::uint64_t>::max();
+}
+
 /// Cores, ranks, nodes, ranks of the fullest node, least memory of a node (bytes), oversubscribed
 /// (more ranks than cores), load average, MPI, MPI-IO, libraries. Collective; equal on all ranks.
-Record host_facts(MPI_Comm comm);
+inline Record host_facts(MPI_Comm comm) {
+  const int ranks = io::size_of(comm);
+  const io::Topology nodes = io::make_topology(comm, 0);
+  int fullest = 0;
+  for (int n = 0; n < nodes.n_nodes; ++n) {
+    fullest = std::max(fullest,
+                       static_cast<int>(std::count(nodes.node_of.begin(), nodes.node_of.end(), n)));
+  }
+  auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm);
+  std::uint64_t memory = available_memory();
+  MPI_Allreduce(MPI_IN_PLACE, &memory, 1, MPI_UINT64_T, MPI_MIN, comm);
+  double load = 0.0;
+  if (getloadavg(&load, 1) != 1) load = -1.0;
+  MPI_Bcast(&load, 1, MPI_DOUBLE, 0, comm);
+  Record facts;
+  facts["ranks"] = ranks;
+  facts["nodes"] = nodes.n_nodes;
+  facts["ranks_per_node"] = fullest;
+  facts["cores_per_node"] = cores;
+  facts["available_memory"] = memory;
+  facts["oversubscribed"] = fullest > cores;
+  facts["load_average"] = load < 0.0 ? Record() : Record(load);
+  facts["mpi"] = io::mpi_library();
+  facts["mpi_io"] = io::mpi_io_name();
+  for (const auto& [name, number] : io::library_versions()) facts["libraries"][name] = number;
+  return facts;
+}
 
 /// "type" ("ext", "xfs", "tmpfs", ..., or its number) and "free_bytes" of a folder. Collective.
-Record file_system_facts(MPI_Comm comm, const std::string& folder);
+inline Record file_system_facts(MPI_Comm comm, const std::string& folder) {
+  struct {
+    std::int64_t type = 0;
+    std::uint64_t free = 0;
+  } found_there;
+  io::on_rank_0(comm, [&] { // other nodes may not see the folder yet
+    struct statfs type {};
+    struct statvfs space {};
+    if (statfs(folder.c_str(), &type) != 0 || statvfs(folder.c_str(), &space) != 0)
+      throw Error("option -o: expected a folder, found '" + folder + "'");
+    found_there = {static_cast<std::int64_t>(type.f_type),
+                   static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize};
+  });
+  MPI_Bcast(&found_there, sizeof found_there, MPI_BYTE, 0, comm);
+  const std::map<std::int64_t, const char*> names = {
+      // magic numbers of statfs(2), from /usr/include/linux/magic.h
+      {0xef53, "ext"},         {0x58465342, "xfs"},   {0x9123683e, "btrfs"},  {0x01021994, "tmpfs"},
+      {0x794c7630, "overlay"}, {0x6969, "nfs"},       {0x0bd00bd0, "lustre"}, {0x47504653, "gpfs"},
+      {0x2fc12fc1, "zfs"},     {0xf2f52010, "f2fs"},  {0x01021997, "9p"},     {0x65735546, "fuse"},
+      {0x00c36400, "ceph"},    {0x19830326, "beegfs"}};
+  const auto found = names.find(found_there.type);
+  std::ostringstream number;
+  number << "0x" << std::hex << found_there.type;
+  Record facts;
+  facts["type"] = found == names.end() ? number.str() : found->second;
+  facts["free_bytes"] = found_there.free;
+  return facts;
+}
 
 /// The scratch folder: created, emptied and removed by rank 0, untimed.
 class Scratch {
 public:
   /// Creates an empty `folder`/nunatak-io.files. Collective; throws Error on all ranks.
-  Scratch(MPI_Comm comm, const std::string& folder, bool keep);
+  Scratch(MPI_Comm comm, const std::string& folder, bool keep)
+      : m_comm(comm), m_path(folder + "/nunatak-io.files"), m_keep(keep) {
+    io::on_rank_0(comm, [&] {
+      std::error_code none;
+      if (!std::filesystem::is_directory(folder, none))
+        throw Error("option -o: expected a folder, found '" + folder + "'");
+      if (!std::filesystem::create_directory(m_path, none) && none)
+        throw Error("option -o: expected to make the folder '" + m_path +
+                    "'; found: " + none.message());
+    });
+    remove("");
+  }
   /// Removes it, unless `keep`. Not collective.
-  ~Scratch();
+  ~Scratch() {
+    std::error_code none; // ignored: errors cannot be reported here
+    if (m_rank == 0 && !m_keep) std::filesystem::remove_all(m_path, none);
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
@@ -34,13 +128,43 @@ public:
   std::string path(const std::string& name) const { return m_path + "/" + name; }
 
   // For files whose names begin with `name`:
-  void remove(const std::string& name) const;        ///< collective
-  std::int64_t bytes(const std::string& name) const; ///< on all ranks; collective
+  /// Collective.
+  void remove(const std::string& name) const {
+    io::on_rank_0(m_comm, [&] {
+      for (const std::string& file : files(name)) std::filesystem::remove(file);
+    });
+  }
+  /// On all ranks; collective.
+  std::int64_t bytes(const std::string& name) const {
+    std::int64_t sum = 0;
+    io::on_rank_0(m_comm, [&] {
+      for (const std::string& file : files(name))
+        sum += static_cast<std::int64_t>(std::filesystem::file_size(file));
+    });
+    MPI_Bcast(&sum, 1, MPI_INT64_T, 0, m_comm);
+    return sum;
+  }
   /// Evicts them from the page cache: fsync, then POSIX_FADV_DONTNEED. Local; call it on all ranks.
-  void drop_from_cache(const std::string& name) const;
+  void drop_from_cache(const std::string& name) const {
+    for (const std::string& file : files(name)) {
+      const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+      if (fd < 0) continue;
+      fsync(fd);
+      posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+      close(fd);
+    }
+  }
 
 private:
-  std::vector<std::string> files(const std::string& name) const;
+  std::vector<std::string> files(const std::string& name) const {
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(m_path)) {
+      if (entry.path().filename().string().rfind(name, 0) == 0)
+        paths.push_back(entry.path().string());
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
 
   MPI_Comm m_comm;
   int m_rank = io::rank_in(m_comm);
@@ -56,14 +180,52 @@ private:
 class RawWrite {
 public:
   /// Each run() writes `bytes` to `path`. Collective.
-  RawWrite(MPI_Comm comm, std::string path, std::uint64_t bytes);
+  RawWrite(MPI_Comm comm, std::string path, std::uint64_t bytes)
+      : m_comm(comm), m_path(std::move(path)), m_bytes(bytes),
+        m_topology(io::make_topology(comm, 0)), m_buffer(call_bytes) {
+    for (std::size_t n = 0; n < m_buffer.size(); ++n)
+      m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // nonzero, so that nothing is skipped
+  }
 
   /// Seconds of the slowest rank until the file is durable. `path` must not exist, because freeing
   /// its blocks would be timed. Collective; throws Error on all ranks.
-  double run();
+  double run() {
+    const std::string path = m_path + ".tmp";
+    MPI_Barrier(m_comm);
+    const double start = MPI_Wtime();
+    io::on_rank_0(m_comm, [&] {
+      io::create_anew(path);
+      io::reserve_space(path, 0, m_bytes);
+    });
+    io::agree(m_comm, [&] { write_part(path); });
+    io::agree(m_comm, [&] {
+      if (m_topology.is_first(m_rank)) io::fsync_path(path);
+    });
+    io::on_rank_0(m_comm, [&] {
+      io::rename_file(path, m_path);
+      io::fsync_folder_of(m_path);
+    });
+    double seconds = MPI_Wtime() - start;
+    MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+    return seconds;
+  }
 
 private:
-  void write_part(const std::string& path) const;
+  static constexpr std::uint64_t call_bytes = 2 << 20;
+
+  void write_part(const std::string& path) const {
+    const io::Descriptor fd(path, O_WRONLY, "expected to open it");
+    const auto rank = static_cast<std::uint64_t>(m_rank),
+               size = static_cast<std::uint64_t>(io::size_of(m_comm));
+    const std::uint64_t part = m_bytes / size, end = rank + 1 == size ? m_bytes : part * (rank + 1);
+    for (std::uint64_t at = part * rank; at < end;) {
+      const ssize_t done =
+          pwrite(fd, m_buffer.data(), std::min(call_bytes, end - at), static_cast<off_t>(at));
+      if (done <= 0)
+        throw Error("file '" + path + "': expected to write it; found: " + std::strerror(errno));
+      at += static_cast<std::uint64_t>(done);
+    }
+  }
 
   MPI_Comm m_comm;
   int m_rank = io::rank_in(m_comm);

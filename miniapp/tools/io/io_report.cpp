@@ -102,6 +102,10 @@ Record record_of(const MethodResults& results, const std::vector<double>& raw_se
   record["join_seconds"] = results.joins.empty() ? Record() : spread_of(results.joins);
   record["verified_values"] = results.verified;
   record["not_read"] = results.not_read;
+  if (results.least > 0.0) {
+    record["limit_s"] = results.least;
+    record["fraction_of_limit"] = results.least / median(seconds);
+  }
   return record;
 }
 
@@ -113,6 +117,7 @@ void print_times(std::ostream& out, const std::vector<Record>& methods, const Re
   times[0]["fraction"] = 1.0;
   for (const Record& method : methods) {
     Record row = method["seconds"];
+    for (const char* key : {"limit_s", "fraction_of_limit"}) row[key] = method.value(key, Record());
     row["method"] = method["method"];
     row["fraction"] = method["fraction_of_raw"];
     row["paired"] = method["fraction_of_raw_paired"]["median"];
@@ -130,6 +135,8 @@ void print_times(std::ostream& out, const std::vector<Record>& methods, const Re
                {"max", "max"},
                {"fraction", "fraction"},
                {"paired", "of pairs"},
+               {"limit_s", "limit"},
+               {"fraction_of_limit", "of limit"},
                {"join", "then join"}});
 }
 

@@ -23,6 +23,7 @@ struct MethodResults {
   std::vector<double> joins;                            ///< seconds; for subfiles that are read
   std::int64_t verified = 0;                            ///< number of values compared and correct
   std::map<std::string, std::string> not_read;          ///< reason, by method of reading
+  double least = 0.0; ///< least_seconds() of its plan; 0: not known
 };
 
 /// The record of one method, with the raw write baseline of the same repetitions.

@@ -4,10 +4,7 @@
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <iomanip>
 #include <numeric>
-#include <sstream>
 
 namespace nunatak::tools {
 
@@ -82,19 +79,6 @@ std::vector<Box> scattered_boxes(const Workload& workload, const WorkloadVariabl
   boxes.resize(*std::max_element(n_runs.begin(), n_runs.end()), whole);
   return boxes;
 }
-
-struct System {
-  const char* name;
-  Workload (*make)(const std::string& detail, double scale, bool scale_levels);
-  std::vector<const char*> sizes; ///< listed by -help
-};
-
-const std::vector<System> systems = {{"pism", pism_workload, {"G5km", "A10km", "G1km"}},
-                                     {"cam", cam_workload, {"FV-B", "FV-C", "FV-D"}},
-                                     {"mom", mom_workload, {"0.25", "0.1"}},
-                                     {"gcrm", gcrm_workload, {"6", "9", "11"}},
-                                     {"e3sm", e3sm_workload, {"F", "G", "I"}},
-                                     {"icon", icon_workload, {"R2B4", "R2B6", "R2B9"}}};
 
 } // namespace
 
@@ -197,55 +181,6 @@ std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& vari
   boxes[rank].resize(most, Box{std::vector<std::size_t>(variable.dimensions.size(), 0),
                                std::vector<std::size_t>(variable.dimensions.size(), 0)});
   return boxes[rank];
-}
-
-Workload make_workload(const std::string& name, double scale, bool scale_levels,
-                       std::size_t variables) {
-  const std::size_t colon = name.find(':');
-  const std::string system = name.substr(0, colon),
-                    detail = colon == std::string::npos ? "" : name.substr(colon + 1);
-  if (!(scale > 0.0 && scale <= 100.0)) {
-    throw Error("option -scale: expected a number above 0 and at most 100, found " +
-                std::to_string(scale));
-  }
-  const auto found = std::find_if(systems.begin(), systems.end(),
-                                  [&](const System& known) { return known.name == system; });
-  if (found == systems.end())
-    throw Error("option -workload: expected pism:, cam:, mom:, gcrm:, e3sm: or icon: and a size "
-                "(-help lists them), found '" +
-                name + "'");
-  Workload workload = found->make(detail, scale, scale_levels);
-  workload.name = name;
-  const std::size_t all = workload.variables.size();
-  if (variables > 0 && variables < all) {
-    std::vector<WorkloadVariable> kept;
-    for (std::size_t v = 0; v < all; ++v) {
-      if ((v + 1) * variables / all > v * variables / all) kept.push_back(workload.variables[v]);
-    }
-    workload.variables = kept;
-    workload.text += "; " + std::to_string(variables) + " of these variables";
-  }
-  std::vector<WorkloadVariable> coordinates; // first in the file
-  for (const WorkloadDimension& d : workload.dimensions) {
-    if (d.spacing != 0.0)
-      coordinates.push_back({d.name, io::Type::float64, {d.name}, Content::coordinate, false});
-  }
-  workload.variables.insert(workload.variables.begin(), coordinates.begin(), coordinates.end());
-  return workload;
-}
-
-std::vector<std::string> workload_table() {
-  std::vector<std::string> lines;
-  for (const System& system : systems) {
-    for (const char* size : system.sizes) {
-      const Workload workload = make_workload(std::string(system.name) + ":" + size);
-      std::ostringstream line;
-      line << std::left << std::setw(11) << workload.name << std::right << std::setw(13)
-           << workload.bytes_per_record() << " bytes per record, " << workload.text;
-      lines.push_back(line.str());
-    }
-  }
-  return lines;
 }
 
 } // namespace nunatak::tools

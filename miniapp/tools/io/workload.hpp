@@ -99,12 +99,4 @@ Box in_file_order(const Workload& workload, const WorkloadVariable& variable,
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
                           std::size_t rank, std::size_t ranks);
 
-/// `detail` is the part of the name after the colon. Throws Error if it is unknown.
-Workload pism_workload(const std::string& detail, double scale, bool scale_levels);
-Workload cam_workload(const std::string& detail, double scale, bool scale_levels);
-Workload mom_workload(const std::string& detail, double scale, bool scale_levels);
-Workload gcrm_workload(const std::string& detail, double scale, bool scale_levels);
-Workload e3sm_workload(const std::string& detail, double scale, bool scale_levels);
-Workload icon_workload(const std::string& detail, double scale, bool scale_levels);
-
 } // namespace nunatak::tools

@@ -1,11 +1,14 @@
 // The systems whose output nunatak-io writes: grids, variables, ownership. See workload.hpp.
+// `detail` is the part of a name after the colon.
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <numeric>
+#include <sstream>
 
 namespace nunatak::tools {
 
@@ -108,8 +111,6 @@ std::vector<std::size_t> deal(const std::vector<std::uint64_t>& place, std::size
   for (std::size_t n = 0; n < order.size(); ++n) owner[order[n]] = n * ranks / order.size();
   return owner;
 }
-
-} // namespace
 
 /// The state of an ice sheet model: boxes in y and x, columns contiguous, a ring of ghosts.
 ///
@@ -234,8 +235,6 @@ Workload gcrm_workload(const std::string& detail, double scale, bool scale_level
   return w;
 }
 
-namespace {
-
 /// F: a history file of the atmosphere, on the spectral elements of a cubed sphere. An element has
 /// nine columns of its own, numbered one after another. The dynamics have elements in equal pieces
 /// of a curve; the physics exchange every second column with the rank half the curve away.
@@ -344,8 +343,6 @@ void make_land(Workload& w, double scale) {
   add_all({"natpft", "lat", "lon"}, "PLANT", 0, 1);
 }
 
-} // namespace
-
 /// History files of the Energy Exascale Earth System Model: the variables that are distributed, 387
 /// of 414 in F (h0), 41 of 52 in G, 546 of 560 in I (h0), with the types, sizes and numbers that
 /// the benchmark E3SM-IO publishes (docs/variables.md, datasets/README.md: F of 21600 processes, G
@@ -417,6 +414,70 @@ Workload icon_workload(const std::string& detail, double scale, bool scale_level
   add(w, io::Type::float32, {"ncells"}, "map", 12);
   add(w, io::Type::float32, {"height", "ncells"}, "field", 8);
   return w;
+}
+
+struct System {
+  const char* name;
+  Workload (*make)(const std::string& detail, double scale, bool scale_levels);
+  std::vector<const char*> sizes; ///< listed by -help
+};
+
+const std::vector<System> systems = {{"pism", pism_workload, {"G5km", "A10km", "G1km"}},
+                                     {"cam", cam_workload, {"FV-B", "FV-C", "FV-D"}},
+                                     {"mom", mom_workload, {"0.25", "0.1"}},
+                                     {"gcrm", gcrm_workload, {"6", "9", "11"}},
+                                     {"e3sm", e3sm_workload, {"F", "G", "I"}},
+                                     {"icon", icon_workload, {"R2B4", "R2B6", "R2B9"}}};
+
+} // namespace
+
+Workload make_workload(const std::string& name, double scale, bool scale_levels,
+                       std::size_t variables) {
+  const std::size_t colon = name.find(':');
+  const std::string system = name.substr(0, colon),
+                    detail = colon == std::string::npos ? "" : name.substr(colon + 1);
+  if (!(scale > 0.0 && scale <= 100.0)) {
+    throw Error("option -scale: expected a number above 0 and at most 100, found " +
+                std::to_string(scale));
+  }
+  const auto found = std::find_if(systems.begin(), systems.end(),
+                                  [&](const System& known) { return known.name == system; });
+  if (found == systems.end())
+    throw Error("option -workload: expected pism:, cam:, mom:, gcrm:, e3sm: or icon: and a size "
+                "(-help lists them), found '" +
+                name + "'");
+  Workload workload = found->make(detail, scale, scale_levels);
+  workload.name = name;
+  const std::size_t all = workload.variables.size();
+  if (variables > 0 && variables < all) {
+    std::vector<WorkloadVariable> kept;
+    for (std::size_t v = 0; v < all; ++v) {
+      if ((v + 1) * variables / all > v * variables / all) kept.push_back(workload.variables[v]);
+    }
+    workload.variables = kept;
+    workload.text += "; " + std::to_string(variables) + " of these variables";
+  }
+  std::vector<WorkloadVariable> coordinates; // first in the file
+  for (const WorkloadDimension& d : workload.dimensions) {
+    if (d.spacing != 0.0)
+      coordinates.push_back({d.name, io::Type::float64, {d.name}, Content::coordinate, false});
+  }
+  workload.variables.insert(workload.variables.begin(), coordinates.begin(), coordinates.end());
+  return workload;
+}
+
+std::vector<std::string> workload_table() {
+  std::vector<std::string> lines;
+  for (const System& system : systems) {
+    for (const char* size : system.sizes) {
+      const Workload workload = make_workload(std::string(system.name) + ":" + size);
+      std::ostringstream line;
+      line << std::left << std::setw(11) << workload.name << std::right << std::setw(13)
+           << workload.bytes_per_record() << " bytes per record, " << workload.text;
+      lines.push_back(line.str());
+    }
+  }
+  return lines;
 }
 
 } // namespace nunatak::tools

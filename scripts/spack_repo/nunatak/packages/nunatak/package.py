@@ -31,7 +31,6 @@ class Nunatak(CMakePackage):
     depends_on("kokkos@4.3:4+serial")  # 5 asks for C++20
     depends_on("kokkos+openmp", when="+openmp")
     depends_on("udunits")
-    depends_on("libyaml")
     depends_on("nlohmann-json@3:")
     depends_on("catch2@3:", when="+tests")
     conflicts("^openmpi@5:~romio", msg="without ROMIO nunatak writes through OMPIO, which hangs in writes that fail: openmpi+romio")
