@@ -9,13 +9,25 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <tuple>
 
 namespace nunatak {
 
 namespace {
+
+/// A monitor of PETSc's: adds the name of each option that is set. The last argument is the list.
+template <class... Rest> PetscErrorCode note_name(const char name[], const char*, Rest... rest) {
+  void* const list = std::get<sizeof...(Rest) - 1>(std::tuple(rest...));
+  std::string lower = name; // PETSc's names are case-insensitive
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  static_cast<std::vector<std::string>*>(list)->push_back(lower);
+  return static_cast<PetscErrorCode>(0);
+}
 
 std::vector<GivenOption> read_here(const std::string& path) {
   const std::string what = "option -options_file: '" + path + "': ";
@@ -34,6 +46,10 @@ std::vector<GivenOption> read_here(const std::string& path) {
   const auto insert = yaml ? PetscOptionsInsertFileYAML : PetscOptionsInsertFile;
   PetscOptions options = nullptr;
   NUNATAK_PETSC(PetscOptionsCreate(&options));
+  std::vector<std::string> names; // with repetitions, of which the last would win
+  NUNATAK_PETSC(PetscOptionsPush(options));
+  NUNATAK_PETSC(PetscOptionsMonitorSet(&note_name, &names, nullptr));
+  NUNATAK_PETSC(PetscOptionsPop());
   const bool is_read = insert(PETSC_COMM_SELF, options, path.c_str(), PETSC_TRUE) == 0;
   const std::vector<GivenOption> found = unused_options(options);
   PetscBool help = PETSC_FALSE;
@@ -44,6 +60,10 @@ std::vector<GivenOption> read_here(const std::string& path) {
                 (yaml ? "expected YAML, lines of 'option: value'"
                       : "expected lines of '-option value' (YAML: a name in .yaml or .yml)") +
                 ", found something else");
+  std::sort(names.begin(), names.end());
+  const auto again = std::adjacent_find(names.begin(), names.end());
+  if (again != names.end())
+    throw Error(what + "expected option -" + *again + " once, found it again");
   if (help == PETSC_TRUE) throw Error(what + "expected -help on the command line, found it here");
   if (found.empty()) throw Error(what + "expected options, found none");
   return found;

@@ -169,9 +169,9 @@ def test_help_into_a_pipe_that_closes(tmp_path):
     ("stress: sia\ngrid:\n  Mx: ~\n", ("option -grid_Mx", "'~'")), ("init: dome\ngrid:\n\tMx: 21\n", ("expected YAML",)),
     ("init: dome\nhelp: true\n", ("-help on the command line",)), ("INIT: dome\n", ("unknown option -INIT",)),
     ("init: dome\n  grid_Mx: [21\n", ("expected YAML",)), ("o: " + 20000 * "[", ("expected YAML",)), (5000 * "{a: ", ("expected YAML",)),
-    ("init\n", ("option: value",)), (70000 * "#", ("at most 64 KiB",))],
+    ("init: dome\nINIT: marine\n", ("option -init once",)), ("init\n", ("option: value",)), (70000 * "#", ("at most 64 KiB",))],
     ids=["empty", "comments", "binary", "latin 1", "no value", "null", "a tab", "help", "in another case", "indented", "nested lists",
-         "nested names", "no name", "too long"])
+         "nested names", "twice", "no name", "too long"])
 def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     (tmp_path / "run.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
