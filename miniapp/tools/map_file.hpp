@@ -81,6 +81,20 @@ public:
     return {values.begin(), values.end()};
   }
 
+  /// Error naming the first cell whose value is not right.
+  template <class IsRight>
+  void require(const std::string& variable, const GridValues& values, const std::string& what,
+               const IsRight& is_right) const {
+    for (std::size_t n = 0; n < values.size(); ++n) {
+      if (is_right(values[n])) continue;
+      std::ostringstream found;
+      found.precision(16);
+      found << values[n];
+      fail(variable,
+           "expected " + what + " in cell " + std::to_string(n) + ", found " + found.str());
+    }
+  }
+
   /// m; empty if there is none.
   std::vector<double> coordinate(const std::string& name) const {
     if (!has(name)) return {};
@@ -104,19 +118,6 @@ private:
                         m_kind + " '" + path() + "', variable '" + variable + "'");
     for (double& v : values) v = convert(v);
     return values;
-  }
-
-  template <class IsRight>
-  void require(const std::string& variable, const GridValues& values, const std::string& what,
-               const IsRight& is_right) const {
-    for (std::size_t n = 0; n < values.size(); ++n) {
-      if (is_right(values[n])) continue;
-      std::ostringstream found;
-      found.precision(16);
-      found << values[n];
-      fail(variable,
-           "expected " + what + " in cell " + std::to_string(n) + ", found " + found.str());
-    }
   }
 
   std::string list() const {

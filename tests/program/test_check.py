@@ -229,11 +229,13 @@ def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
     (("f.nc", "-virtual_ranks", "99x99"), "99"),
     (("no_thk.nc",), "file 'no_thk.nc', variable 'thk': expected such a variable, found "),
     (("half.nc",), "file 'half.nc', variable 'basins': expected a number in cell 0, found nan"),
+    (("below.nc", "-pism_2.3"), "file 'below.nc', variable 'basins': expected a number from 0 to 1000 in cell 0, found -1"),
     (("wide.nc",), "variable 'topg': expected 7 x 3 cells, found 8 x 3")])
 def test_errors_have_status_2(tmp_path, arguments, message):
     mask = np.array([[3 if c == "1" else 4 for c in row] for row in SMALL])
     write(tmp_path / "f.nc", mask, d_gl=np.where(mask == 3, 0, -1))
     write(tmp_path / "half.nc", mask, basins=np.where(mask == 3, np.nan, 1.0))
+    write(tmp_path / "below.nc", mask, basins=np.full_like(mask, -1))
     for name, variable in (("no_thk.nc", "thk"), ("wide.nc", "topg")):
         with netCDF4.Dataset(write(tmp_path / name, mask), "a") as data:
             data.renameVariable(variable, "old")

@@ -5,6 +5,7 @@
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "kernels/pico/fields.hpp"
+#include "kernels/pico/last_input.hpp"
 #include "miniapp/tools/map_file.hpp"
 
 #include <cmath>
@@ -59,6 +60,8 @@ public:
       rounded += v != std::rint(v) ? 1 : 0;
       v = std::floor(v + 0.5);
     }
+    of_basins.require("basins", basins, "a number from 0 to " + std::to_string(pico::largest_basin),
+                      [](double v) { return v >= 0.0 && v <= pico::largest_basin; });
     std::vector<int> mask;
     if (has("mask")) {
       mask = m_file.ids("mask");
