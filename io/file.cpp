@@ -151,8 +151,8 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
   }
   Hyperslab slab;
   slab.empty = true;
-  if (record != no_record) slab.insert_record(record);
   if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
+  if (slab.start.empty() && record != no_record) slab.insert_record(record);
   slab.of = std::max<std::size_t>(1, block.of);
   const auto write = [&](const Hyperslab& given) {
     timed(Phase::post, [&] {

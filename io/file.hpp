@@ -139,7 +139,7 @@ protected:
 private:
   // What a transport does. All except write_slab and work are collective and throw on all ranks.
   virtual void reserve(std::int64_t records) = 0; ///< allocate space for this many records
-  /// Writes `slab`; a rank with an empty slab may not know its record. May throw on some ranks.
+  /// Writes `slab`; an empty one has its record, too. May throw on some ranks.
   virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
   virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
   virtual bool can_commit_records() const = 0;        ///< before close()

@@ -1,7 +1,6 @@
 #include "io/plan.hpp"
 
 #include "io/async/servers.hpp"
-#include "io/error.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/layouts/exchange.hpp"

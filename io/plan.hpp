@@ -3,7 +3,7 @@
 //
 // The decisions are made by the functions that the writer itself calls: the boxes of a layout
 // (partition.hpp), what moves with `auto` (auto.hpp), when copies are moved (Waiting in pack.hpp),
-// messages (exchange.hpp, async/wire.hpp), batches of servers (async/wire.hpp), runs of the file
+// messages (exchange.hpp), messages and batches of servers (async/wire.hpp), runs of the file
 // (PendingRuns in formats/runs.hpp). tests/io/test_plan.cpp compares with what the writer counts.
 // With PnetCDF the plan is that of ROMIO's two phases: one rank per node (or Options::aggregators)
 // gets and writes an equal piece of what a collective call covers.

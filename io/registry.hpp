@@ -11,7 +11,6 @@
 #include "io/layouts/auto.hpp"
 #include "io/layouts/partition.hpp"
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>

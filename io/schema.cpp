@@ -144,7 +144,7 @@ std::vector<std::size_t> Schema::shape(const Variable& v) const {
 
 std::vector<std::size_t> Schema::record_shape(std::size_t v) const {
   std::vector<std::size_t> lengths = shape(variables[v]);
-  if (has_records(variables[v])) lengths.erase(lengths.begin());
+  if (!lengths.empty() && lengths.front() == unlimited) lengths.erase(lengths.begin());
   return lengths;
 }
 

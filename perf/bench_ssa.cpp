@@ -171,7 +171,7 @@ SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
 /// Of all ranks.
 struct Flowing {
   std::int64_t fast = 0; ///< grounded cells above 300 m/a
-  std::int64_t bits = 0; ///< a hash of the velocity, the same on any number of ranks
+  std::int64_t bits = 0; ///< a hash of the velocity; of the own solver the same on any ranks
 };
 Flowing flowing(const SsaProblem& problem) {
   Flowing here;

@@ -12,7 +12,6 @@
 #include "io/async/servers.hpp"
 #include "io/file.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/registry.hpp"
 
 #include <algorithm>
 #include <exception>

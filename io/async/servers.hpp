@@ -111,7 +111,7 @@ public:
 
   int next_number() { return m_next_number++; } ///< of a Writer or file; equal on compute ranks
   int next_batch() { return m_next_batch++; }   ///< equal on compute ranks
-  /// MPI has 2^15 tags or more; they are reused, and the number in the message decides (Inbox).
+  /// MPI has 2^15 tags or more; they are reused, and the number in the message decides (serve.cpp).
   int tag_of_batch(int batch) const {
     return first_batch_tag + batch % (m_most_tag - first_batch_tag + 1);
   }

@@ -1,9 +1,8 @@
 // The messages to the servers: their serialisation (numbers, texts, lists, a schema), and what is
 // cut into them, which is the same on clients, on servers and in a plan (plan.hpp).
 //
-//   values:   batch | v, record, b | box, values | box, values | ...    of box b of the server,
-//   each
-//                                                                       at a multiple of 8 bytes
+//   values:   batch | v, record, b | box, values | box, values | ...
+// Box b of the server; each box and its values begin at a multiple of 8 bytes.
 #pragma once
 
 #include "io/layouts/partition.hpp"

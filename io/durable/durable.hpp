@@ -84,8 +84,6 @@ public:
   explicit Lock(const std::string& path);
   /// Removes the file and releases the lock.
   ~Lock();
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
 
 private:
   std::string m_name; ///< of the lock file

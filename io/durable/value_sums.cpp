@@ -100,11 +100,11 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
   };
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const bool has_records = schema.has_records(schema.variables[v]);
+    const std::vector<Box> pieces =
+        cut(whole_box(schema, v), piece_bytes / bytes_of(schema.variables[v].type));
     for (std::size_t record = 0; record < sums_of(v); ++record) {
       sums.push_back(0);
-      for (const Box& box :
-           cut(whole_box(schema, v), piece_bytes / bytes_of(schema.variables[v].type)))
-        add_piece(v, has_records ? record : no_record, box);
+      for (const Box& box : pieces) add_piece(v, has_records ? record : no_record, box);
     }
   }
   agree(comm, [&] { error.rethrow(); });

@@ -81,7 +81,7 @@ std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& giv
     if (a.is_text) {
       attributes.emplace_back(a.name, a.text);
     } else {
-      with_type(type_of_word(a.type, "attribute '" + owner + ":" + a.name + "'"), [&](auto zero) {
+      with_type(type_of_word(a.type, owner + ":" + a.name + "'"), [&](auto zero) {
         using T = decltype(zero);
         if constexpr (std::is_integral_v<T>) {
           attributes.emplace_back(a.name, std::vector<T>(a.integers.begin(), a.integers.end()));
@@ -105,9 +105,9 @@ Schema schema_of(const Contents& contents, const std::string& path) {
     variable.name = v.name;
     variable.type = type_of_word(v.type, "file '" + path + "': variable '" + v.name + "'");
     for (const std::size_t d : v.axes) variable.dimensions.push_back(contents.dimensions[d].name);
-    variable.attributes = attributes_of(v.attributes, v.name);
+    variable.attributes = attributes_of(v.attributes, "file '" + path + "': attribute '" + v.name);
   }
-  schema.attributes = attributes_of(contents.attributes, "");
+  schema.attributes = attributes_of(contents.attributes, "file '" + path + "': attribute '");
   return schema;
 }
 

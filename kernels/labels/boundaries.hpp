@@ -5,8 +5,7 @@
 //   . 0 0 0 0   | 0 0 .       to be numbered, and its largest. Neighbours exchange the positions of
 //   . . . . 0   | . . .       their border cells in these lists: here rank 1 finds two edges, from
 //   1 1 1 1 1   | 1 1 1       its fragment 0 to fragment 0 in the west, and from 1 to 1. The rank
-//   in
-//                             the east or the north sends the edge. All lists and edges are
+//                             in the east or the north sends the edge. All lists and edges are
 //                             gathered on every rank, in rank order, for the same union-find.
 //
 // Fragments are addressed by position, so the merge is linear in fragments and edges. The whole

@@ -34,6 +34,7 @@ void write_text_file(const std::string& path, const std::string& text) {
   if (fd < 0) fail(path, errno); // ENXIO: a pipe that no process reads
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
   std::FILE* const file = ::fdopen(fd, "w");
+  if (file == nullptr) fail(path, errno);
   int error = std::fwrite(text.data(), 1, text.size(), file) == text.size() ? 0 : errno;
   if (std::fclose(file) != 0 && error == 0) error = errno; // the first to report a full disk
   if (error != 0 && through_temporary) ::unlink(written.c_str());

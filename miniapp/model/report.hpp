@@ -4,7 +4,6 @@
 #include "io/agree.hpp"
 #include "io/watchdog.hpp"
 #include "kernels/grid/array.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/text_file.hpp"
 #include "miniapp/model/grid.hpp"

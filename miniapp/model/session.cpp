@@ -1,6 +1,5 @@
 #include "miniapp/model/session.hpp"
 
-#include "io/agree.hpp"
 #include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/world_comm.hpp"

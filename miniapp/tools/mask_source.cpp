@@ -82,9 +82,11 @@ Mask from_picture(const std::string& name, std::string text) {
   if (text[1] != '1')
     fail("expected a plain portable bitmap (P1), found P" + text.substr(1, 1) +
          " (pnmtoplainpnm makes one of a bitmap)");
-  for (auto at = text.find('#'); at != text.npos; at = text.find('#', at))
-    text.replace(at, std::min(text.find_first_of("\r\n", at), text.size()) - at, " ");
-  std::istringstream in(text.substr(2));
+  for (auto at = text.find('#'); at != text.npos; at = text.find('#', at)) {
+    while (at < text.size() && text[at] != '\r' && text[at] != '\n') text[at++] = ' ';
+  }
+  std::istringstream in(text);
+  in.ignore(2);
   int Mx = 0, My = 0;
   if (!(in >> Mx >> My) || Mx < 1 || My < 1)
     fail("expected P1, width and height, numbers from 1 to " + std::to_string(largest_int) +

@@ -35,10 +35,10 @@ Mask mask_from_netcdf(const std::string& path, std::string variable) {
     values = maps.ids(variable);
   }
   const auto coordinate = [&](const std::string& name, int length) {
-    std::vector<double> known;
-    if (maps.has(name) && maps.file().text(name, "units")) known = maps.coordinate(name);
-    if (known.size() != static_cast<std::size_t>(length)) known.clear();
-    return known;
+    if (!maps.has(name) || !maps.file().text(name, "units")) return std::vector<double>();
+    const auto axes = maps.file().dimensions(name);
+    const bool fits = axes.size() == 1 && axes[0].length == static_cast<std::size_t>(length);
+    return fits ? maps.coordinate(name) : std::vector<double>();
   };
   const int Mx = maps.grid.Mx, My = maps.grid.My;
   return {Mx,

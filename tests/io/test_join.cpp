@@ -1,5 +1,5 @@
-// io/layouts/split_files.hpp: the subfiles of a layout file-per-aggregator become the file that was never
-// in subfiles, byte for byte; those missing, damaged or of another set are refused.
+// io/layouts/split_files.hpp: the subfiles of a layout file-per-aggregator become the file that was
+// never in subfiles, byte for byte; those missing, damaged or of another set are refused.
 #include "io/durable/durable.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/layouts/split_files.hpp"

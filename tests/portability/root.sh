@@ -57,7 +57,7 @@ clone_into() { # clone_into <root> <folder in it>: the source as of HEAD
 inside() { # inside <root> <commands>: run by bash in the chroot, bounded in time
   local status
   env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 http_proxy="${http_proxy:-}" https_proxy="${https_proxy:-}" \
-    ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} OMPI_MCA_btl=^tcp \
+    ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} \
     timeout --kill-after=1m "$limit" chroot "$1" bash -euo pipefail -c "$2" ||
     { status=$?; [ $status != 124 ] || echo "$script: a step took longer than $limit (LIMIT)" >&2; return $status; }
 }

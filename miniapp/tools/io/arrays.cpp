@@ -159,14 +159,17 @@ std::vector<io::Parts> Arrays::parts(MPI_Comm comm, const std::string& order) co
   std::vector<io::Parts> parts{io::make_parts({{0, whole_box(schema, 0)}})}; // time
   std::map<const Parts*, io::Parts> known;
   for (std::size_t v = 0; v < m_of.size(); ++v) {
-    std::vector<io::Part> all{{0, whole_box(schema, v + 1)}};
+    if (m_of[v] == nullptr) {
+      parts.push_back(io::make_parts({{0, whole_box(schema, v + 1)}}));
+      continue;
+    }
     io::Parts& same = known[m_of[v]];
-    if (m_of[v] != nullptr && same == nullptr) {
+    if (same == nullptr) {
       std::vector<std::optional<Box>> mine;
       for (const io::Block& block : blocks(v, order)) mine.push_back(Box{block.start, block.count});
       const std::vector<std::size_t> lengths(mine.size(), mine[0]->start.size());
       const auto boxes = io::gather_boxes(comm, mine, lengths);
-      all.clear();
+      std::vector<io::Part> all;
       for (std::size_t r = 0; r < boxes.size(); ++r) {
         for (const auto& box : boxes[r]) {
           if (box->elements() > 0) all.push_back({static_cast<int>(r), *box});
@@ -174,7 +177,7 @@ std::vector<io::Parts> Arrays::parts(MPI_Comm comm, const std::string& order) co
       }
       same = io::make_parts(all);
     }
-    parts.push_back(m_of[v] != nullptr ? same : io::make_parts(all));
+    parts.push_back(same);
   }
   return parts;
 }
