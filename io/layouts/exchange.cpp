@@ -111,12 +111,11 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
   start(receives, [&](std::byte* data, int size, int rank, MPI_Request* request) {
     MPI_Irecv(data, size, MPI_BYTE, rank, tag, comm, request);
   });
-  const std::size_t n_receives = requests.size();
   start(sends, [&](const std::byte* data, int size, int rank, MPI_Request* request) {
     MPI_Isend(data, size, MPI_BYTE, rank, tag, comm, request);
   });
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  return static_cast<std::int64_t>(requests.size() - n_receives);
+  return static_cast<std::int64_t>(sends.size());
 }
 
 std::vector<std::vector<std::optional<Box>>>

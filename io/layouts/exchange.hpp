@@ -72,12 +72,15 @@ struct Message {
   std::size_t size = 0; ///< bytes, known to both sides
 };
 
+/// Open MPI sends over TCP up to 64 KiB without asking the receiver first. The answers to larger
+/// messages would wait behind the values that go the same way, while cards rest.
+constexpr std::size_t largest_part = 60 << 10;
+
 /// Receive and send all; at most one message to and from each rank, none to itself, none of size 0.
 /// A message above `largest` bytes is sent in parts. Returns the number of messages sent.
 /// Nonblocking point to point; returns when all are complete.
 std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
-                      const std::vector<Message>& sends,
-                      std::size_t largest = std::size_t{1} << 30);
+                      const std::vector<Message>& sends, std::size_t largest = largest_part);
 
 /// The boxes of all ranks, by rank. `mine`: of this rank, or nothing; `dimensions` of each box,
 /// present or not: the same on every rank. Collective: one gather to all.

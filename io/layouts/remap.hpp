@@ -8,9 +8,9 @@
 // rank's boxes changed) and the messages; the boxes of all ranks are gathered when they change.
 //
 // Memory: per aggregator on average at most Options::copy_bytes() wait in copies on the ranks that
-// put them; moving takes as much in messages on both sides and in the order of the file on the
-// aggregators. Larger records are moved in several rounds, larger variables in parts; one that
-// comes in many hyperslabs waits as a whole.
+// put them; moving takes as much in messages on both sides (MPI may hold them once more) and in the
+// order of the file on the aggregators. Larger records are moved in several rounds, larger
+// variables in parts; one that comes in many hyperslabs waits as a whole.
 #pragma once
 
 #include "io/formats/format.hpp"

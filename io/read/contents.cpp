@@ -140,8 +140,8 @@ NcFile::NcFile(const std::string& path) {
   // NetCDF-C takes text before a colon for a protocol or a drive
   const std::string name =
       path.find(':') == std::string::npos || path[0] == '/' ? path : "./" + path;
-  // of NetCDF-C for classic files; by default a page, with a call for each
-  std::size_t buffer = 256 << 10;
+  // of NetCDF-C for classic files: most headers; by default a page, with a call for each
+  std::size_t buffer = 32 << 10;
   checked(nc__open(name.c_str(), NC_NOWRITE, &buffer, &m_id), path,
           "expected a complete NetCDF file (classic, CDF-2, CDF-5 or NetCDF-4/HDF5)");
 }
