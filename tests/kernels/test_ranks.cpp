@@ -211,18 +211,11 @@ TEST_CASE("LogGP: what does not block rests while its ranks work; shared cores")
   CHECK(four.clock()->of(3).work == 13.0);
 }
 
-TEST_CASE("fixed-point sums are accurate, also of many terms at once") {
+TEST_CASE("fixed-point sums of many terms at once are those of one term after another") {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(-3000.0, 5000.0);
   std::vector<double> terms(100000);
-  long double exact = 0.0L;
-  FixedSum sum;
-  for (double& t : terms) {
-    t = uniform(random);
-    sum.add(t);
-    exact += t;
-  }
-  CHECK(std::abs(sum.value() / static_cast<double>(exact) - 1.0) <= 2.3e-16); // the last bit
+  for (double& t : terms) t = uniform(random);
   for (int n = -40; n < 40; ++n) {
     terms.push_back(std::ldexp(n + 0.5, -40)); // a tie
     terms.push_back(std::ldexp(n, -41 - n));   // a small number
