@@ -7,7 +7,7 @@
 
 namespace nunatak::io {
 
-std::string in_words(const std::vector<std::size_t>& numbers) {
+std::string in_words(const Indices& numbers) {
   std::string words = "(";
   for (std::size_t n = 0; n < numbers.size(); ++n)
     words += (n ? ", " : "") + std::to_string(numbers[n]);
@@ -20,8 +20,8 @@ std::size_t Box::elements() const {
 
 Box Box::in_record(std::size_t record) const {
   Box box = *this;
-  box.start.insert(box.start.begin(), record);
-  box.count.insert(box.count.begin(), 1);
+  box.start.push_front(record);
+  box.count.push_front(1);
   return box;
 }
 
@@ -70,8 +70,9 @@ std::vector<Box> cut(const Box& box, std::size_t limit) {
   return parts;
 }
 
-std::size_t dimension_to_cut(const std::vector<std::size_t>& count, std::size_t n) {
-  auto along = std::find_if(count.begin(), count.end(), [&](std::size_t c) { return c >= n; });
+std::size_t dimension_to_cut(const Indices& count, std::size_t n) {
+  const auto* along =
+      std::find_if(count.begin(), count.end(), [&](std::size_t c) { return c >= n; });
   if (along == count.end()) along = std::max_element(count.begin(), count.end());
   return static_cast<std::size_t>(along - count.begin());
 }
@@ -86,17 +87,14 @@ std::size_t place_in(const Box& box, const Box& part) {
 void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box,
           std::byte* to, std::size_t element_bytes) {
   if (region.elements() == 0) return;
-  const std::size_t row = region.count.empty() ? 1 : region.count.back();
-  std::vector<std::size_t> rows = region.count, index(rows.size(), 0);
+  const std::size_t row = (region.count.empty() ? 1 : region.count.back()) * element_bytes;
+  Indices rows = region.count, index(rows.size(), 0);
   if (!rows.empty()) rows.back() = 1;
-  const auto offset = [&](const Box& box) {
-    std::size_t n = 0;
-    for (std::size_t d = 0; d < index.size(); ++d)
-      n = n * box.count[d] + region.start[d] + index[d] - box.start[d];
-    return n * element_bytes;
-  };
+  Box first = region; // of each row
   do {
-    std::memcpy(to + offset(to_box), from + offset(from_box), row * element_bytes);
+    for (std::size_t d = 0; d < index.size(); ++d) first.start[d] = region.start[d] + index[d];
+    std::memcpy(to + place_in(to_box, first) * element_bytes,
+                from + place_in(from_box, first) * element_bytes, row);
   } while (next_index(index, rows));
 }
 

@@ -1,15 +1,75 @@
 // Boxes of indices and their values in row-major order: parts, intersections, copies.
 #pragma once
 
+#include "io/error.hpp"
+
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <initializer_list>
+#include <iterator>
 #include <string>
 #include <vector>
 
 namespace nunatak::io {
 
+/// A number for each dimension of a variable, slowest first, without memory of its own to allocate:
+/// models write millions of boxes. Error above 7 dimensions, the limit of Fortran 2003.
+template <class T> class PerDimension {
+public:
+  static constexpr std::size_t most = 7;
+
+  PerDimension() = default;
+  PerDimension(std::initializer_list<T> list) : PerDimension(list.begin(), list.end()) {}
+  PerDimension(const std::vector<T>& list) : PerDimension(list.begin(), list.end()) {}
+  PerDimension(std::size_t n, T value) { assign(n, value); }
+  template <class I, class = typename std::iterator_traits<I>::iterator_category>
+  PerDimension(I first, I last) {
+    for (; first != last; ++first) push_back(*first);
+  }
+
+  std::size_t size() const { return m_size; }
+  bool empty() const { return m_size == 0; }
+  const T* data() const { return m_values.data(); }
+  const T* begin() const { return data(); }
+  const T* end() const { return data() + m_size; }
+  T* begin() { return m_values.data(); }
+  T* end() { return begin() + m_size; }
+  const T& operator[](std::size_t d) const { return m_values[d]; }
+  T& operator[](std::size_t d) { return m_values[d]; }
+  const T& back() const { return m_values[m_size - 1]; }
+  T& back() { return m_values[m_size - 1]; }
+
+  void assign(std::size_t n, T value) {
+    m_size = 0;
+    while (m_size < n) push_back(value);
+  }
+  void push_back(T value) {
+    if (m_size == most)
+      throw Error("expected at most " + std::to_string(most) + " dimensions, found more");
+    m_values[m_size++] = value;
+  }
+  void push_front(T value) {
+    push_back(value);
+    std::rotate(begin(), end() - 1, end());
+  }
+  friend bool operator==(const PerDimension& a, const PerDimension& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+  friend bool operator<(const PerDimension& a, const PerDimension& b) {
+    return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+private:
+  std::array<T, most> m_values{};
+  std::size_t m_size = 0;
+};
+using Indices = PerDimension<std::size_t>;
+using Strides = PerDimension<std::ptrdiff_t>;
+
 /// start[d] <= index < start[d] + count[d], slowest dimension first; without dimensions a scalar.
 struct Box {
-  std::vector<std::size_t> start, count;
+  Indices start, count;
 
   std::size_t elements() const;
   Box in_record(std::size_t record) const; ///< the same with the record dimension in front
@@ -17,7 +77,7 @@ struct Box {
 };
 
 /// Increment `index` below `counts`, the last dimension fastest; false after the last (then 0).
-inline bool next_index(std::vector<std::size_t>& index, const std::vector<std::size_t>& counts) {
+inline bool next_index(Indices& index, const Indices& counts) {
   for (std::size_t d = counts.size(); d-- > 0; index[d] = 0) {
     if (++index[d] < counts[d]) return true;
   }
@@ -38,13 +98,13 @@ Box hull(const Box& a, const Box& b);
 std::vector<Box> cut(const Box& box, std::size_t limit);
 
 /// The dimension to cut into n parts: the slowest with n or more indices, else the longest.
-std::size_t dimension_to_cut(const std::vector<std::size_t>& count, std::size_t n);
+std::size_t dimension_to_cut(const Indices& count, std::size_t n);
 
 /// Offset, in values of `box`, of the first value of `part`, which lies in `box`.
 std::size_t place_in(const Box& box, const Box& part);
 
 /// "(0, 2)"
-std::string in_words(const std::vector<std::size_t>& numbers);
+std::string in_words(const Indices& numbers);
 
 /// Copy the values of `region`, which lies in both boxes, from one box to the other.
 void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box,

@@ -109,12 +109,11 @@ void File::check_put(const Variable& variable, std::size_t record, Type type) co
          " on: those before are kept");
 }
 
-Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block,
-                          const std::byte* data, Type type) const {
-  const Variable& variable = m_schema.variables[v];
-  const std::vector<std::size_t> shape = m_schema.shape(variable);
-  const std::size_t lead = m_schema.has_records(variable) ? 1 : 0;
-  Hyperslab slab{block.start, block.count, block.stride, data, type, false};
+Hyperslab File::make_slab(const Variable& variable, const Indices& shape, std::size_t record,
+                          const Block& block, const std::byte* data, Type type) const {
+  const std::size_t lead = record != no_record ? 1 : 0;
+  Hyperslab slab{block.start, block.count, block.stride, data + block.offset * bytes_of(type),
+                 type};
   if (block.start.size() + lead != shape.size() || block.count.size() != block.start.size() ||
       (!block.stride.empty() && block.stride.size() != block.start.size())) {
     fail("variable '" + variable.name + "': expected a block with start, count and stride of " +
@@ -140,8 +139,8 @@ Hyperslab File::make_slab(std::size_t v, std::size_t record, const Block& block,
   return slab;
 }
 
-void File::put(const std::string& name, std::size_t record, const Block& block,
-               const std::byte* data, Type type) {
+void File::put_blocks(const std::string& name, std::size_t record, const std::vector<Block>& blocks,
+                      const std::byte* data, Type type) {
   const std::size_t v = variable_number(name);
   const Variable& variable = m_schema.variables[v];
   check_put(variable, record, type);
@@ -149,15 +148,17 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
     m_records = static_cast<std::int64_t>(record) + 1;
     reserve(m_records);
   }
-  Hyperslab slab;
-  slab.empty = true;
-  if (data != nullptr) m_error.keep([&] { slab = make_slab(v, record, block, data, type); });
-  if (slab.start.empty() && record != no_record) slab.insert_record(record);
-  slab.of = std::max<std::size_t>(1, block.of);
-  const auto write = [&](const Hyperslab& given) {
+  Hyperslab empty;
+  empty.empty = true;
+  if (record != no_record) empty.insert_record(record);
+  Slabs slabs(std::max<std::size_t>(1, blocks.size()), empty);
+  const Indices shape = m_schema.shape(variable);
+  for (std::size_t b = 0; b < blocks.size() && data != nullptr; ++b)
+    m_error.keep([&] { slabs[b] = make_slab(variable, shape, record, blocks[b], data, type); });
+  const auto write = [&](const Slabs& given) {
     timed(Phase::post, [&] {
       try {
-        m_error.keep([&] { write_slab(v, record, given); });
+        m_error.keep([&] { write_slabs(v, record, given); });
       } catch (const std::bad_alloc&) { // perhaps between two collective calls: aborts the run
         throw std::runtime_error("file '" + m_path + "': variable '" + name +
                                  "': expected memory for its values, found none");
@@ -165,11 +166,12 @@ void File::put(const std::string& name, std::size_t record, const Block& block,
     });
   };
   if (m_sums && !m_options.sums_are_given) {
-    add_sum(v, record, summed(slab, variable.type, m_schema.record_shape(v), write));
+    add_sum(v, record, summed(slabs, variable.type, m_schema.record_shape(v), write));
   } else {
-    write(slab);
+    write(slabs);
   }
-  const auto elements = static_cast<std::int64_t>(slab.elements());
+  std::int64_t elements = 0;
+  for (const Hyperslab& slab : slabs) elements += static_cast<std::int64_t>(slab.elements());
   Statistics payload;
   payload[Phase::post].bytes = elements * static_cast<std::int64_t>(bytes_of(variable.type));
   add(payload);

@@ -49,11 +49,11 @@ struct NewFile {
 
 /// This rank's part of a variable: dimensions as in the file, without the record dimension.
 struct Block {
-  std::vector<std::size_t> start, count;
+  Indices start, count;
   /// Distance in memory, in elements; empty: contiguous, row-major.
-  std::vector<std::ptrdiff_t> stride;
-  Scale scale = {};   ///< of float64 values
-  std::size_t of = 1; ///< the variable comes in that many blocks, the same number on every rank
+  Strides stride;
+  Scale scale = {};       ///< of float64 values
+  std::size_t offset = 0; ///< of the value at `start`, in elements, from the data given with it
 };
 
 class File {
@@ -73,7 +73,13 @@ public:
     put(variable, record, block, reinterpret_cast<const std::byte*>(data), type_of<T>());
   }
   void put(const std::string& variable, std::size_t record, const Block& block,
-           const std::byte* data, Type type);
+           const std::byte* data, Type type) {
+    put_blocks(variable, record, {block}, data, type);
+  }
+  /// Write all blocks that this rank has of a variable and record: as many on every rank, some
+  /// empty. Faster than one after the other.
+  void put_blocks(const std::string& variable, std::size_t record, const std::vector<Block>& blocks,
+                  const std::byte* data, Type type);
 
   /// Write, from rank 0, a whole variable (or record) that every rank has: coordinates, time.
   template <class T> void put_all(const std::string& variable, const std::vector<T>& values) {
@@ -137,10 +143,10 @@ protected:
   std::int64_t m_records = 0;      ///< begun, the same on all ranks
 
 private:
-  // What a transport does. All except write_slab and work are collective and throw on all ranks.
+  // What a transport does. All except write_slabs and work are collective and throw on all ranks.
   virtual void reserve(std::int64_t records) = 0; ///< allocate space for this many records
-  /// Writes `slab`; an empty one has its record, too. May throw on some ranks.
-  virtual void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) = 0;
+  /// Writes `slabs`; empty ones have their record, too. May throw on some ranks.
+  virtual void write_slabs(std::size_t v, std::size_t record, const Slabs& slabs) = 0;
   virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
   virtual bool can_commit_records() const = 0;        ///< before close()
   virtual bool is_time_to_commit() const;             ///< when a record has ended: see FileOptions
@@ -153,8 +159,8 @@ private:
   std::size_t variable_number(const std::string& name);
   std::int64_t elements_of(const Variable& variable) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
-  Hyperslab make_slab(std::size_t v, std::size_t record, const Block& block, const std::byte* data,
-                      Type type) const;
+  Hyperslab make_slab(const Variable& variable, const Indices& shape, std::size_t record,
+                      const Block& block, const std::byte* data, Type type) const;
   [[noreturn]] void fail(const std::string& what) const;
   void add_time(Phase phase, double start);
 

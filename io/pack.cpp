@@ -21,9 +21,17 @@ Box Hyperslab::box(bool has_record) const {
 }
 
 void Hyperslab::insert_record(std::size_t record) {
-  start.insert(start.begin(), record);
-  count.insert(count.begin(), 1);
-  stride.insert(stride.begin(), 0);
+  start.push_front(record);
+  count.push_front(1);
+  stride.push_front(0);
+}
+
+Hyperslab Hyperslab::without_record() const {
+  Hyperslab slab = *this;
+  slab.start = {start.begin() + 1, start.end()};
+  slab.count = {count.begin() + 1, count.end()};
+  slab.stride = {stride.begin() + 1, stride.end()};
+  return slab;
 }
 
 void Hyperslab::now_packed(const std::byte* values, Type file_type) {
@@ -102,11 +110,11 @@ void copy_row(const From* from, To* to, const Loop& row, const Units& units, std
 }
 
 /// The key of the first value of a slab, and the steps of keys along its dimensions.
-std::uint64_t keys_of(const Hyperslab& slab, std::vector<std::uint64_t>& steps) {
+std::uint64_t keys_of(const Hyperslab& slab, PerDimension<std::uint64_t>& steps) {
   steps.assign(slab.count.size(), 0);
   std::uint64_t key = ValueSum::K, step = ValueSum::K;
   if (slab.sum == nullptr) return 0;
-  const std::vector<std::size_t>& shape = slab.sum->shape();
+  const Indices& shape = slab.sum->shape();
   for (std::size_t n = 1; n <= shape.size(); ++n) {
     const std::size_t d = slab.count.size() - n;
     steps[d] = step;
@@ -117,47 +125,47 @@ std::uint64_t keys_of(const Hyperslab& slab, std::vector<std::uint64_t>& steps) 
 }
 
 template <class From, class To, class Units, class Sum>
-void pack_as(const Hyperslab& slab, std::byte* target,
-             const std::vector<std::ptrdiff_t>& target_stride, const Units& units, Sum& sum) {
+void pack_as(const Hyperslab& slab, std::byte* target, const Strides& target_stride,
+             const Units& units, Sum& sum) {
   const auto* from = reinterpret_cast<const From*>(slab.data);
   auto* to = reinterpret_cast<To*>(target);
-  std::vector<std::uint64_t> steps;
+  PerDimension<std::uint64_t> steps;
   const std::uint64_t first_key = keys_of(slab, steps);
   // Loops over the dimensions, slowest of the file first, without those of one element. Dimensions
   // that are contiguous in memory, target and file are merged.
-  std::vector<Loop> loops;
+  std::array<Loop, Indices::most> loops;
+  std::size_t n = 0;
   for (std::size_t d = 0; d < slab.count.size(); ++d) {
     const Loop loop{slab.count[d], slab.stride[d], target_stride[d], steps[d]};
     const auto length = static_cast<std::ptrdiff_t>(loop.count);
     if (loop.count == 1) continue;
-    if (!loops.empty() && loops.back().from == loop.from * length &&
-        loops.back().to == loop.to * length && loops.back().key == loop.key * loop.count) {
-      loops.back() = {loops.back().count * loop.count, loop.from, loop.to, loop.key};
+    const Loop& slower = n > 0 ? loops[n - 1] : loop;
+    if (n > 0 && slower.from == loop.from * length && slower.to == loop.to * length &&
+        slower.key == loop.key * loop.count) {
+      loops[n - 1] = {slower.count * loop.count, loop.from, loop.to, loop.key};
     } else {
-      loops.push_back(loop);
+      loops[n++] = loop;
     }
   }
-  if (loops.empty()) loops.push_back({1, 1, 1, 0});
-  const Loop row = loops.back();
-  loops.pop_back();
+  const Loop row = n > 0 ? loops[--n] : Loop{1, 1, 1, 0};
   // A plane: the fastest dimension of the file and, if different, that of the memory.
-  const auto fastest =
-      std::min_element(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
-        return std::abs(a.from) < std::abs(b.from);
-      });
-  const bool transposed = fastest != loops.end() && std::abs(fastest->from) < std::abs(row.from);
-  Loop column{1, 0, 0, 0};
+  Loop* const end = loops.data() + n;
+  Loop* const fastest = std::min_element(loops.data(), end, [](const Loop& a, const Loop& b) {
+    return std::abs(a.from) < std::abs(b.from);
+  });
+  const bool transposed = fastest != end && std::abs(fastest->from) < std::abs(row.from);
+  const Loop column = transposed ? *fastest : Loop{1, 0, 0, 0};
   if (transposed) {
-    column = *fastest;
-    loops.erase(fastest);
+    std::copy(fastest + 1, end, fastest);
+    n -= 1;
   }
-  std::vector<std::size_t> index(loops.size(), 0), counts;
-  for (const Loop& loop : loops) counts.push_back(loop.count);
+  Indices index(n, 0), counts;
+  for (std::size_t d = 0; d < n; ++d) counts.push_back(loops[d].count);
   do {
     const From* f = from;
     To* t = to;
     std::uint64_t key = first_key;
-    for (std::size_t d = 0; d < loops.size(); ++d) {
+    for (std::size_t d = 0; d < n; ++d) {
       f += static_cast<std::ptrdiff_t>(index[d]) * loops[d].from;
       t += static_cast<std::ptrdiff_t>(index[d]) * loops[d].to;
       key += index[d] * loops[d].key;
@@ -171,8 +179,7 @@ void pack_as(const Hyperslab& slab, std::byte* target,
 }
 
 template <class From, class To>
-void pack_as(const Hyperslab& slab, std::byte* target,
-             const std::vector<std::ptrdiff_t>& target_stride) {
+void pack_as(const Hyperslab& slab, std::byte* target, const Strides& target_stride) {
   const auto pack_in = [&](const auto& units) {
     NoSum none;
     if (slab.sum == nullptr) return pack_as<From, To>(slab, target, target_stride, units, none);
@@ -186,8 +193,8 @@ void pack_as(const Hyperslab& slab, std::byte* target,
 
 } // namespace
 
-std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count) {
-  std::vector<std::ptrdiff_t> stride(count.size());
+Strides contiguous_strides(const Indices& count) {
+  Strides stride(count.size(), 0);
   std::ptrdiff_t next = 1;
   for (std::size_t d = count.size(); d-- > 0; next *= static_cast<std::ptrdiff_t>(count[d]))
     stride[d] = next;
@@ -198,8 +205,7 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target) {
   pack(slab, file_type, target, contiguous_strides(slab.count));
 }
 
-void pack(const Hyperslab& slab, Type file_type, std::byte* target,
-          const std::vector<std::ptrdiff_t>& target_stride) {
+void pack(const Hyperslab& slab, Type file_type, std::byte* target, const Strides& target_stride) {
   if (slab.elements() == 0) return;
   if (slab.sum != nullptr) slab.sum->count(slab.elements());
   if (slab.type == Type::float64 && file_type == Type::float32)
@@ -212,21 +218,29 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target,
 void add_to_sum(const Hyperslab& slab, Type file_type) {
   if (slab.sum == nullptr) return;
   alignas(double) std::byte nowhere[sizeof(double)];
-  pack(slab, file_type, nowhere, std::vector<std::ptrdiff_t>(slab.count.size(), 0));
+  pack(slab, file_type, nowhere, Strides(slab.count.size(), 0));
 }
+
+namespace {
+
+void cut_to(Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last) {
+  slab.empty = slab.elements() == 0;
+  if (slab.empty) return;
+  const std::size_t begin = std::max(first, slab.start[d]),
+                    end = std::min(last, slab.start[d] + slab.count[d]);
+  slab.empty = begin >= end;
+  if (slab.empty) return;
+  const auto skipped = static_cast<std::ptrdiff_t>(begin - slab.start[d]);
+  slab.data += skipped * slab.stride[d] * static_cast<std::ptrdiff_t>(bytes_of(slab.type));
+  slab.start[d] = begin;
+  slab.count[d] = end - begin;
+}
+
+} // namespace
 
 Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last) {
   Hyperslab part = slab;
-  part.empty = slab.elements() == 0;
-  if (part.empty) return part;
-  const std::size_t begin = std::max(first, slab.start[d]),
-                    end = std::min(last, slab.start[d] + slab.count[d]);
-  part.empty = begin >= end;
-  if (part.empty) return part;
-  part.start[d] = begin;
-  part.count[d] = end - begin;
-  const auto skipped = static_cast<std::ptrdiff_t>(begin - slab.start[d]);
-  part.data += skipped * slab.stride[d] * static_cast<std::ptrdiff_t>(bytes_of(slab.type));
+  cut_to(part, d, first, last);
   return part;
 }
 
@@ -235,7 +249,7 @@ Hyperslab slice(const Hyperslab& slab, const Box& box) {
   if (slab.elements() == 0) return part;
   const std::size_t lead = part.count.size() - box.count.size();
   for (std::size_t d = 0; d < box.count.size(); ++d)
-    part = slice(part, lead + d, box.start[d], box.start[d] + box.count[d]);
+    cut_to(part, lead + d, box.start[d], box.start[d] + box.count[d]);
   return part;
 }
 
@@ -280,8 +294,15 @@ const std::byte* Copies::keep(const Hyperslab& slab, Type file_type) {
     add_to_sum(slab, file_type);
     return slab.data;
   }
-  if (m_used == m_buffers.size()) m_buffers.emplace_back();
-  std::byte* const copy = m_buffers[m_used++].of_size(slab.elements() * bytes_of(file_type));
+  constexpr std::size_t least = std::size_t{1} << 20; // for many short ones together
+  const std::size_t bytes = (slab.elements() * bytes_of(file_type) + 7) / 8 * 8;
+  if (m_used == 0 || m_at + bytes > m_buffers[m_used - 1].size()) {
+    if (m_used == m_buffers.size()) m_buffers.emplace_back();
+    m_buffers[m_used++].of_size(std::max(bytes, least));
+    m_at = 0;
+  }
+  std::byte* const copy = m_buffers[m_used - 1].data() + m_at;
+  m_at += bytes;
   pack(slab, file_type, copy);
   return copy;
 }

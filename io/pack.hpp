@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -26,39 +25,41 @@ struct Scale {
 /// Where a rank's part of a variable lies in the file and in memory. For a record variable the
 /// first dimension is the record (count 1). Users of a File give a Block (file.hpp) instead.
 struct Hyperslab {
-  std::vector<std::size_t> start, count; ///< in the file, slowest dimension first
-  std::vector<std::ptrdiff_t> stride;    ///< in memory, in elements, one per dimension
-  const std::byte* data = nullptr;       ///< the value at `start`
-  Type type = Type::float64;             ///< of the elements in memory
+  Indices start, count;            ///< in the file, slowest dimension first
+  Strides stride;                  ///< in memory, in elements, one per dimension
+  const std::byte* data = nullptr; ///< the value at `start`
+  Type type = Type::float64;       ///< of the elements in memory
   /// This rank has nothing to write: of start, count and stride only the record need be there.
   bool empty = false;
   /// Contiguous, of the file's type, unchanged until wait(), on all ranks: need not be copied.
   bool lasting = false;
   ValueSum* sum = nullptr; ///< checksum accumulator, updated by pack(); null if none is wanted
   Scale scale = {};
-  std::size_t of = 1; ///< hyperslabs in which the variable comes; the same on all ranks
 
   std::size_t elements() const;
   /// Its place in the variable, without the record dimension, which comes first if `has_record`.
   Box box(bool has_record) const;
   /// Put the record dimension before the others.
   void insert_record(std::size_t record);
+  Hyperslab without_record() const; ///< the same without the first dimension
   /// The values have been packed by pack() to `values`.
   void now_packed(const std::byte* values, Type file_type);
 };
+
+/// Those of a variable and record on one rank: at least one, as many on every rank, some empty.
+using Slabs = std::vector<Hyperslab>;
 
 /// Copy `slab` to `target`, row-major, scaled, as `file_type`: the slab's own type, or float32 from
 /// float64. One pass, tiled if the fastest dimensions of file and memory differ.
 void pack(const Hyperslab& slab, Type file_type, std::byte* target);
 
 /// The same into part of a larger array: `target_stride` in elements of file_type, by dimension.
-void pack(const Hyperslab& slab, Type file_type, std::byte* target,
-          const std::vector<std::ptrdiff_t>& target_stride);
+void pack(const Hyperslab& slab, Type file_type, std::byte* target, const Strides& target_stride);
 
 /// Add the values, as pack() would convert them, to the slab's sum.
 void add_to_sum(const Hyperslab& slab, Type file_type);
 
-std::vector<std::ptrdiff_t> contiguous_strides(const std::vector<std::size_t>& count);
+Strides contiguous_strides(const Indices& count);
 
 /// The part of `slab` with first <= index < last (of the file) along dimension d; may be empty.
 Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last);
@@ -74,6 +75,7 @@ class Buffer {
 public:
   std::byte* of_size(std::size_t bytes);
   std::byte* data() { return m_data.get(); }
+  std::size_t size() const { return m_size; }
 
 private:
   std::unique_ptr<std::byte[]> m_data;
@@ -115,11 +117,12 @@ class Copies {
 public:
   /// The values row-major as `file_type`: in place if the slab is lasting and packed, else a copy.
   const std::byte* keep(const Hyperslab& slab, Type file_type);
-  void clear() { m_used = 0; }
+  void clear() { m_used = m_at = 0; }
 
 private:
-  std::deque<Buffer> m_buffers;
-  std::size_t m_used = 0;
+  std::vector<Buffer> m_buffers;
+  std::size_t m_used = 0; ///< buffers
+  std::size_t m_at = 0;   ///< bytes used of the last one
 };
 
 } // namespace nunatak::io

@@ -105,7 +105,7 @@ private:
     }
   }
 
-  using Shape = std::pair<std::vector<std::size_t>, Type>;
+  using Shape = std::pair<Indices, Type>;
   Shape shape_of(std::size_t v) const { return {whole_box(m_schema, v).count, type_of(v)}; }
 
   /// The choice of `auto`, made once for each shape and type.
@@ -118,10 +118,8 @@ private:
     const Boxes in_turn = boxes(Move::in_turn), in_order = boxes(Move::in_order);
     MoveCounts sum;
     for_each_part(v, whole_box(m_schema, v), [&](int rank, const Box& part) {
-      const MoveCounts one = move_counts(m_schema, v, part, in_turn, in_order,
-                                         near_aggregators(m_topology, m_movers, rank));
-      sum = {sum.calls + one.calls, sum.bytes + one.bytes, sum.in_turn + one.in_turn,
-             sum.in_order + one.in_order};
+      sum += move_counts(m_schema, v, part, in_turn, in_order,
+                         near_aggregators(m_topology, m_movers, rank));
     });
     return found->second = best_move(sum, m_deal, m_stripes.locks);
   }
@@ -136,10 +134,13 @@ private:
       for (std::size_t a = 0; a < m_movers.size(); ++a) {
         std::map<int, std::int64_t> bytes; // by sender
         for (std::size_t k = 0; k < m_puts.size(); ++k) {
+          std::map<int, std::size_t> elements;
           for (const Box& box : part_of(boxes[k][a], p, n_parts)) {
             targets[a].emplace_back(m_puts[k], box);
-            send(m_puts[k], box, m_movers[a], bytes);
+            send(m_puts[k], box, m_movers[a], elements);
           }
+          for (const auto& [rank, n] : elements)
+            bytes[rank] += static_cast<std::int64_t>(whole_words(n * bytes_of(type_of(m_puts[k]))));
         }
         for (const auto& [rank, n] : bytes) m_watch.message(rank, m_movers[a], n);
       }
@@ -153,12 +154,12 @@ private:
     std::fill(m_batch.begin(), m_batch.end(), 0);
   }
 
-  /// A box to one of m_movers: to a server in messages of their own, else added to `bytes`.
-  void send(std::size_t v, const Box& box, int to, std::map<int, std::int64_t>& bytes) {
+  /// A box to one of m_movers: to a server in messages of their own, else added to `elements`.
+  void send(std::size_t v, const Box& box, int to, std::map<int, std::size_t>& elements) {
     for_each_part(v, box, [&](int rank, const Box& part) {
       if (rank == to) return;
       if (!m_has_servers) {
-        bytes[rank] += static_cast<std::int64_t>(message_bytes(part, type_of(v)));
+        elements[rank] += part.elements();
         return;
       }
       for (const Box& one : message_boxes(part, type_of(v), m_options.pool)) {

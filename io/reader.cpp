@@ -240,9 +240,8 @@ void Reader::check_limits(const std::string& variable, const Packing& packing,
   fail(text.str());
 }
 
-std::vector<double> Reader::read_block(const std::string& variable,
-                                       const std::vector<std::size_t>& start,
-                                       const std::vector<std::size_t>& count) const {
+std::vector<double> Reader::read_block(const std::string& variable, const Indices& start,
+                                       const Indices& count) const {
   const Box box{start, count};
   std::optional<Packing> packing;
   std::vector<double> values;
@@ -259,9 +258,8 @@ std::vector<double> Reader::read_block(const std::string& variable,
   return values;
 }
 
-std::vector<std::int64_t> Reader::read_block_int(const std::string& variable,
-                                                 const std::vector<std::size_t>& start,
-                                                 const std::vector<std::size_t>& count) const {
+std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, const Indices& start,
+                                                 const Indices& count) const {
   const Box box{start, count};
   std::optional<Packing> packing;
   std::vector<std::int64_t> values;
@@ -292,9 +290,8 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable,
   return values;
 }
 
-std::vector<double> Reader::read_record(const std::string& variable,
-                                        const std::vector<std::size_t>& start,
-                                        const std::vector<std::size_t>& count,
+std::vector<double> Reader::read_record(const std::string& variable, const Indices& start,
+                                        const Indices& count,
                                         std::optional<std::size_t> record) const {
   Box box{start, count};
   agree(m_comm, [&] {
@@ -308,11 +305,15 @@ std::vector<double> Reader::read_record(const std::string& variable,
 }
 
 std::vector<double> Reader::read_all(const std::string& variable) const {
-  std::vector<std::size_t> count;
+  Indices count;
   agree(m_comm, [&] {
-    for (const auto& axis : dimensions(variable)) count.push_back(axis.length);
+    const auto axes = dimensions(variable);
+    if (axes.size() > Indices::most)
+      fail("variable '" + variable + "': expected at most " + std::to_string(Indices::most) +
+           " dimensions, found " + std::to_string(axes.size()));
+    for (const auto& axis : axes) count.push_back(axis.length);
   });
-  return read_block(variable, std::vector<std::size_t>(count.size(), 0), count);
+  return read_block(variable, Indices(count.size(), 0), count);
 }
 
 } // namespace nunatak::io

@@ -73,20 +73,18 @@ public:
 
   /// Unpacked values of the block start[d] <= index < start[d] + count[d], row-major, one start and
   /// count per dimension; NaN where missing. Error if a value lies beyond the valid range.
-  std::vector<double> read_block(const std::string& variable, const std::vector<std::size_t>& start,
-                                 const std::vector<std::size_t>& count) const;
+  std::vector<double> read_block(const std::string& variable, const Indices& start,
+                                 const Indices& count) const;
 
   /// The same for whole numbers. Integers that are not packed are returned as stored, without
   /// fill values and limits; others are ids (Packing::id), an Error if missing or not whole.
-  std::vector<std::int64_t> read_block_int(const std::string& variable,
-                                           const std::vector<std::size_t>& start,
-                                           const std::vector<std::size_t>& count) const;
+  std::vector<std::int64_t> read_block_int(const std::string& variable, const Indices& start,
+                                           const Indices& count) const;
 
   /// One record (by default the last) of a variable whose first dimension is unlimited or named
   /// "time"; `start` and `count` are of the other dimensions. Other variables are read as they are.
-  std::vector<double> read_record(const std::string& variable,
-                                  const std::vector<std::size_t>& start,
-                                  const std::vector<std::size_t>& count,
+  std::vector<double> read_record(const std::string& variable, const Indices& start,
+                                  const Indices& count,
                                   std::optional<std::size_t> record = std::nullopt) const;
 
   /// All values of a variable (coordinates, scalars), on every rank.

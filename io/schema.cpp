@@ -123,6 +123,7 @@ void Schema::validate() const {
                     v.dimensions[n] + "' first, found it at place " + std::to_string(n + 1));
       }
     }
+    shape(v);
     check_attributes("variable '" + v.name + "'", v.attributes);
     for (const auto& a : v.attributes) own_type(a, v);
   }
@@ -136,16 +137,19 @@ std::size_t Schema::dimension(const std::string& name) const {
   return index_of(dimensions, name, "dimension");
 }
 
-std::vector<std::size_t> Schema::shape(const Variable& v) const {
-  std::vector<std::size_t> lengths;
+Indices Schema::shape(const Variable& v) const {
+  if (v.dimensions.size() > Indices::most)
+    throw Error("variable '" + v.name + "': expected at most " + std::to_string(Indices::most) +
+                " dimensions, found " + std::to_string(v.dimensions.size()));
+  Indices lengths;
   for (const auto& name : v.dimensions) lengths.push_back(dimensions[dimension(name)].length);
   return lengths;
 }
 
-std::vector<std::size_t> Schema::record_shape(std::size_t v) const {
-  std::vector<std::size_t> lengths = shape(variables[v]);
-  if (!lengths.empty() && lengths.front() == unlimited) lengths.erase(lengths.begin());
-  return lengths;
+Indices Schema::record_shape(std::size_t v) const {
+  const Indices lengths = shape(variables[v]);
+  const bool has_record = !lengths.empty() && lengths[0] == unlimited;
+  return {lengths.begin() + has_record, lengths.end()};
 }
 
 bool Schema::has_records(const Variable& v) const {

@@ -8,6 +8,8 @@
 // Every rank holds the same schema. Neighbours: file.hpp (File), formats/format.hpp (writes it).
 #pragma once
 
+#include "io/box.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -113,9 +115,9 @@ struct Schema {
 
   std::size_t variable(const std::string& name) const;  ///< index; Error if there is none
   std::size_t dimension(const std::string& name) const; ///< index; Error if there is none
-  /// Lengths of the dimensions of a variable; the unlimited one is 0.
-  std::vector<std::size_t> shape(const Variable& variable) const;
-  std::vector<std::size_t> record_shape(std::size_t v) const; ///< without the unlimited one
+  /// Lengths of the dimensions of a variable, at most 7; the unlimited one is 0.
+  Indices shape(const Variable& variable) const;
+  Indices record_shape(std::size_t v) const; ///< without the unlimited one
   bool has_records(const Variable& variable) const;
   std::size_t bytes(const Variable& variable) const; ///< of a variable, or of one record of it
 };

@@ -203,7 +203,6 @@ public:
     m_last.resize(m_boxes.size());
     m_share.assign(n, 0);
     m_messages.assign(n, 0);
-    m_joined.resize(n);
     act(Packer(Action::open, m_number, client.number(), path(), m_options, schema()));
     if (!m_options.continues) return;
     Opened opened;
@@ -226,19 +225,28 @@ public:
 
 private:
   void reserve(std::int64_t /*records*/) override {}
-  void write_slab(std::size_t v, std::size_t record, const Hyperslab& slab) override {
+  void write_slabs(std::size_t v, std::size_t record, const Slabs& slabs) override {
     join_batch(v, record);
-    if (slab.elements() == 0) return;
     const double stalled = m_client.ring().stall_seconds();
     for (std::size_t s = 0; s < m_boxes[v].size(); ++s) {
       for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
-        const Hyperslab part = slice(slab, m_boxes[v][s][b]);
-        if (part.elements() == 0) continue;
-        if (slab.of > 1 && join(s, {v, record, b}, part)) continue; // sent with others
-        const std::int64_t sent = m_client.send(m_group, s, m_batch, {v, record, b}, part,
-                                                schema().variables[v].type, m_work.message_bytes);
-        m_messages[s] += sent;
-        m_work.messages += sent;
+        Bytes joined; // a message of many small ones
+        for (const Hyperslab& slab : slabs) {
+          const Hyperslab part = slice(slab, m_boxes[v][s][b]);
+          if (part.elements() == 0) continue;
+          const auto join = [&] {
+            return join_message(joined, m_batch, {v, record, b}, part, schema().variables[v].type,
+                                m_client.ring().size());
+          };
+          if (slabs.size() > 1 && join()) continue;
+          send_joined(s, joined);
+          if (slabs.size() > 1 && join()) continue;
+          const std::int64_t sent = m_client.send(m_group, s, m_batch, {v, record, b}, part,
+                                                  schema().variables[v].type, m_work.message_bytes);
+          m_messages[s] += sent;
+          m_work.messages += sent;
+        }
+        send_joined(s, joined);
       }
     }
     m_work.stall_seconds += m_client.ring().stall_seconds() - stalled;
@@ -292,7 +300,6 @@ private:
 
   void end_batch() {
     if (m_batch < 0) return;
-    for (std::size_t s = 0; s < m_joined.size(); ++s) send_joined(s);
     m_client.end_batch(m_group, m_batch, m_messages, m_key_sums);
     act(Packer(Action::end_batch, m_batch, m_keys));
     for (const Key& key : m_keys) m_last[key.v] = key.record;
@@ -303,21 +310,7 @@ private:
     std::fill(m_messages.begin(), m_messages.end(), 0);
   }
 
-  /// Adds a hyperslab to the message for others of its variable, record and box; false if it is
-  /// long.
-  bool join(std::size_t s, const Place& place, const Hyperslab& part) {
-    const auto add = [&] {
-      return join_message(m_joined[s].message, m_batch, place, part,
-                          schema().variables[place.v].type, m_client.ring().size());
-    };
-    if (m_joined[s].place == place && add()) return true;
-    send_joined(s);
-    m_joined[s].place = place;
-    return add();
-  }
-
-  void send_joined(std::size_t s) {
-    Bytes& message = m_joined[s].message;
+  void send_joined(std::size_t s, Bytes& message) {
     if (message.empty()) return;
     m_client.send(m_group, s, m_batch, message);
     m_messages[s] += 1;
@@ -339,12 +332,6 @@ private:
   std::vector<std::uint64_t> m_key_sums; ///< of this rank's values, by key; empty if not wanted
   std::vector<std::size_t> m_share;      ///< bytes of the batch, by server
   std::vector<std::int64_t> m_messages;  ///< of the batch, from this rank, by server
-  /// By server: a message of many small hyperslabs, and their variable, record and box.
-  struct Joined {
-    Bytes message;
-    Place place{};
-  };
-  std::vector<Joined> m_joined;
   bool m_is_closed = false;
   Work m_work;
 };

@@ -34,9 +34,6 @@ struct Key {
 /// Where values of a message belong: variable, record, and which of the server's boxes.
 struct Place {
   std::size_t v, record, b;
-  bool operator==(const Place& other) const {
-    return v == other.v && record == other.record && b == other.b;
-  }
 };
 
 /// The members of what a message may hold, in their order in it.
@@ -70,6 +67,7 @@ public:
     add(values.size());
     for (const T& value : values) add(value);
   }
+  void add(const Indices& values) { add(std::vector<std::size_t>(values.begin(), values.end())); }
   void add(const Attribute& attribute) {
     add(attribute.name);
     add(attribute.value.index());
@@ -100,6 +98,8 @@ public:
         const_cast<Member&>(of) = take<Member>();
       };
       std::apply([&](const auto&... of) { (set(of), ...); }, members(value));
+    } else if constexpr (std::is_same_v<T, Indices>) {
+      value = take<std::vector<std::size_t>>();
     } else if constexpr (std::is_trivially_copyable_v<T>) {
       std::memcpy(static_cast<void*>(&value), m_next, sizeof value);
       m_next += sizeof value;

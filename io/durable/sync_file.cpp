@@ -57,10 +57,12 @@ private:
     reserve_bytes(m_format->expected_size(static_cast<std::uint64_t>(records)));
   }
 
-  void write_slab(std::size_t v, std::size_t /*record*/, const Hyperslab& slab) override {
-    m_format->put(v, slab);
+  void write_slabs(std::size_t v, std::size_t /*record*/, const Slabs& slabs) override {
+    m_format->put(v, slabs);
+    std::size_t elements = 0;
+    for (const Hyperslab& slab : slabs) elements += slab.elements();
     start_writeback_of_enough(
-        static_cast<std::int64_t>(slab.elements() * bytes_of(schema().variables[v].type)));
+        static_cast<std::int64_t>(elements * bytes_of(schema().variables[v].type)));
   }
 
   void finish_record(std::int64_t /*step*/) override {

@@ -88,7 +88,7 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
         std::byte* const values = buffer.of_size(box.elements() * bytes_of(type));
         open().read(v, record == no_record ? box : box.in_record(record), bytes_of(type), values);
         const Hyperslab slab{box.start, box.count, contiguous_strides(box.count), values, type};
-        sums.back() += summed(slab, type, schema.record_shape(v), [](const Hyperslab&) {});
+        sums.back() += summed({slab}, type, schema.record_shape(v), [](const Slabs&) {});
       });
     }
     if (++n % (pieces_between * readers.size()) != 0) return;
@@ -131,7 +131,7 @@ std::string fingerprint(Contents contents) {
   bytes.resize((bytes.size() + 7) / 8 * 8, 0);
   std::vector<std::uint64_t> words(bytes.size() / 8);
   std::memcpy(words.data(), bytes.data(), bytes.size());
-  ValueSum sum({words.size()});
+  ValueSum sum(Indices{words.size()});
   std::uint64_t key = ValueSum::K;
   for (const std::uint64_t word : words) {
     sum.add(word, key);

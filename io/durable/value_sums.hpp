@@ -10,9 +10,9 @@
 // bit 32 is not set. Of other changes about one in 2^32 is undetected. Packed at the same time it
 // costs less than the memory access. Hashing by such products: Black et al. (1999), UMAC.
 //
-// Sums of put values are made only in summed(), around the call that hands a hyperslab to a format.
+// Sums of put values are made only in summed(), around the call that hands hyperslabs to a format.
 // What the format packs (pack.hpp) is summed while it is in cache; if that is not exactly the
-// hyperslab (a library took strided memory, or packed a part twice) the sum is computed again.
+// hyperslabs (a library took strided memory, or packed a part twice) the sum is computed again.
 #pragma once
 
 #include "io/pack.hpp"
@@ -39,9 +39,9 @@ namespace nunatak::io {
 class ValueSum {
 public:
   /// `shape`: lengths of the dimensions of the variable in the file, without the record dimension.
-  explicit ValueSum(std::vector<std::size_t> shape) : m_shape(std::move(shape)) {}
+  explicit ValueSum(const Indices& shape) : m_shape(shape) {}
 
-  const std::vector<std::size_t>& shape() const { return m_shape; }
+  const Indices& shape() const { return m_shape; }
   std::uint64_t value() const { return C * m_linear + m_product; }
 
   /// Elements in the sum, counted by pack(); summed() checks their number.
@@ -114,7 +114,7 @@ private:
 
   static constexpr std::uint64_t C = 0xd1342543de82ef95 & ~(std::uint64_t{1} << 32);
 
-  std::vector<std::size_t> m_shape;
+  Indices m_shape;
   std::size_t m_elements = 0;
   std::uint64_t m_linear = 0, m_product = 0; ///< sums of u, and of the products of its halves
 };
@@ -125,17 +125,22 @@ using Sums = std::map<std::string, std::vector<std::uint64_t>>;
 /// "0123456789abcdef"
 std::string sum_text(std::uint64_t sum);
 
-/// Run write(slab); returns the sum of its values, written as `type` to a variable of this `shape`.
+/// Run write(slabs); returns the sum of their values, written as `type` to a variable of this
+/// `shape`.
 template <class F>
-std::uint64_t summed(Hyperslab slab, Type type, const std::vector<std::size_t>& shape,
-                     const F& write) {
-  ValueSum sum(shape);
-  slab.sum = &sum;
-  write(slab);
-  if (sum.elements() == slab.elements()) return sum.value();
-  ValueSum again(shape);
-  slab.sum = &again;
-  add_to_sum(slab, type);
+std::uint64_t summed(Slabs slabs, Type type, const Indices& shape, const F& write) {
+  ValueSum sum(shape), again(shape);
+  std::size_t elements = 0;
+  for (Hyperslab& slab : slabs) {
+    slab.sum = &sum;
+    elements += slab.elements();
+  }
+  write(slabs);
+  if (sum.elements() == elements) return sum.value();
+  for (Hyperslab& slab : slabs) {
+    slab.sum = &again;
+    add_to_sum(slab, type);
+  }
   return again.value();
 }
 

@@ -154,11 +154,9 @@ public:
     m_file = open_file(m_path);
   }
 
-  void put(std::size_t v, const Hyperslab& slab) override {
-    if (slab.elements() == 0) return;
+  void put(std::size_t v, const Slabs& slabs) override {
     const Variable& variable = m_schema.variables[v];
-    if (m_schema.has_records(variable))
-      m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+    const bool has_records = m_schema.has_records(variable);
     const auto values = [&](const Hyperslab& part, std::size_t at) {
       const std::size_t elements = part.elements(), element = bytes_of(variable.type);
       std::byte* const place =
@@ -167,7 +165,11 @@ public:
       to_big_endian(place, elements, element);
       return place;
     };
-    m_pending.put(m_schema, m_layout, v, slab, values, [this] { write_pending(); });
+    for (const Hyperslab& slab : slabs) {
+      if (slab.elements() == 0) continue;
+      if (has_records) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
+      m_pending.put(m_schema, m_layout, v, slab, values, [this] { write_pending(); });
+    }
   }
 
   void wait() override { write_pending(); }

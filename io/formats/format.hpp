@@ -65,11 +65,11 @@ public:
 
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
-  /// Copy, send or write a hyperslab of variable `v`: the caller may change the array afterwards.
+  /// Copy, send or write hyperslabs of variable `v`: the caller may change the array afterwards.
   /// pack(), packed() or Copies::keep() of pack.hpp also sum the values, which else costs a pass
   /// (summed() of value_sums.hpp). Hyperslabs of one variable and record do not overlap. Running
   /// out of memory (std::bad_alloc) aborts the run.
-  virtual void put(std::size_t v, const Hyperslab& slab) = 0;
+  virtual void put(std::size_t v, const Slabs& slabs) = 0;
   /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
   /// unknown. Before define() the same on all ranks. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }

@@ -107,9 +107,11 @@ public:
     }
   }
 
-  void put(std::size_t v, const Hyperslab& slab) override {
+  void put(std::size_t v, const Slabs& slabs) override {
     const std::size_t n_parts = m_parts.parts(m_schema.bytes(m_schema.variables[v]));
-    for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts));
+    for (const Hyperslab& slab : slabs) {
+      for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts));
+    }
   }
 
   void wait() override { m_error.rethrow(); }
@@ -138,7 +140,7 @@ private:
   void define_storage(std::size_t v) {
     const Variable& variable = m_schema.variables[v];
     const std::string what = "variable '" + variable.name + "'";
-    const std::vector<std::size_t> chunk = chunk_shape(m_schema, variable, m_options);
+    const Indices chunk = chunk_shape(m_schema, variable, m_options);
     if (variable.dimensions.empty()) return;
     check(nc_def_var_chunking(m_ncid, m_ids[v], chunk.empty() ? NC_CONTIGUOUS : NC_CHUNKED,
                               chunk.data()),
@@ -151,7 +153,7 @@ private:
     const Variable& variable = m_schema.variables[v];
     const std::size_t rank = variable.dimensions.size(), elements = slab.elements();
     if (elements == 0 && rank == 0) return;
-    std::vector<std::size_t> start(rank, 0), count(rank, 0);
+    Indices start(rank, 0), count(rank, 0);
     if (elements > 0) {
       start = slab.start;
       count = slab.count;

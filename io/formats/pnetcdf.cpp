@@ -71,13 +71,13 @@ public:
     MPI_Info_free(&info);
   }
 
-  void put(std::size_t v, const Hyperslab& slab) override {
+  void put(std::size_t v, const Slabs& slabs) override {
     if (m_ids[v] < 0) define_late(v);
-    const std::size_t bytes = m_schema.bytes(m_schema.variables[v]) / slab.of,
+    const std::size_t bytes = m_schema.bytes(m_schema.variables[v]),
                       n_parts = m_waiting.parts(bytes);
     for (std::size_t part = 0; part < n_parts; ++part) {
       if (!m_waiting.has_room(bytes / n_parts)) write_pending();
-      queue(v, part_of(slab, part, n_parts));
+      for (const Hyperslab& slab : slabs) queue(v, part_of(slab, part, n_parts));
       m_waiting.add(std::max<std::size_t>(1, bytes / n_parts));
     }
   }

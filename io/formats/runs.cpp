@@ -41,19 +41,19 @@ std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records) {
 }
 
 void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t v,
-                 const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
-                 const std::byte* data, std::vector<Run>& runs) {
+                 const Indices& start, const Indices& count, const std::byte* data,
+                 std::vector<Run>& runs) {
   if (Box{start, count}.elements() == 0) return;
   const ClassicLayout::Place& place = layout.variables[v];
-  const std::vector<std::size_t> shape = schema.shape(schema.variables[v]);
+  const Indices shape = schema.shape(schema.variables[v]);
   const std::size_t element = bytes_of(schema.variables[v].type), rank = count.size();
-  std::vector<std::uint64_t> stride(rank); // bytes in the file
+  PerDimension<std::uint64_t> stride(rank, 0); // bytes in the file
   std::uint64_t row = element;
   for (std::size_t d = rank; d-- > 0; row *= shape[d]) stride[d] = row;
   if (place.is_record) stride[0] = layout.record_size;
   const bool is_row = rank > (place.is_record ? 1 : 0); // else the last dimension is the record
   const std::size_t run_size = element * (is_row ? count[rank - 1] : 1);
-  std::vector<std::size_t> steps = count, index(rank, 0);
+  Indices steps = count, index(rank, 0);
   if (is_row) steps.back() = 1;
   do {
     std::uint64_t begin = place.begin;

@@ -40,8 +40,8 @@ struct Run {
 /// Append the runs of a block of variable `v`, whose values lie row-major at `data`, ascending.
 /// Runs that are adjacent in the file and in memory are merged, also with the last one of `runs`.
 void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t v,
-                 const std::vector<std::size_t>& start, const std::vector<std::size_t>& count,
-                 const std::byte* data, std::vector<Run>& runs);
+                 const Indices& start, const Indices& count, const std::byte* data,
+                 std::vector<Run>& runs);
 
 /// The runs of a rank that are packed and not yet written: at most 2 MiB, which stay in cache.
 ///

@@ -44,21 +44,10 @@ public:
     return m_moved.layout().size(records);
   }
 
-  void put(std::size_t v, const Hyperslab& slab) override {
+  void put(std::size_t v, const Slabs& slabs) override {
     if (m_rank != 0) return;
     if (m_ids[v] < 0) define_late(v);
-    const Variable& variable = m_schema.variables[v];
-    const std::size_t bytes = slab.elements() * bytes_of(variable.type),
-                      n_parts = (bytes + m_options.copy_bytes() - 1) / m_options.copy_bytes();
-    for (std::size_t n = 0; n < n_parts; ++n) {
-      const Hyperslab part = part_of(slab, n, n_parts);
-      if (part.elements() == 0) continue;
-      check(nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(),
-                        packed(part, variable.type, m_packed)),
-            "variable '" + variable.name + "': expected to write it");
-      m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes_of(variable.type));
-      m_work.written_operations += 1;
-    }
+    for (const Hyperslab& slab : slabs) write(v, slab);
   }
 
   void wait() override {}
@@ -75,6 +64,21 @@ public:
 private:
   void check(int status, const std::string& what) const {
     check_status<NetcdfC>(status, m_path, what);
+  }
+
+  void write(std::size_t v, const Hyperslab& slab) {
+    const Variable& variable = m_schema.variables[v];
+    const std::size_t bytes = slab.elements() * bytes_of(variable.type),
+                      n_parts = (bytes + m_options.copy_bytes() - 1) / m_options.copy_bytes();
+    for (std::size_t n = 0; n < n_parts; ++n) {
+      const Hyperslab part = part_of(slab, n, n_parts);
+      if (part.elements() == 0) continue;
+      check(nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(),
+                        packed(part, variable.type, m_packed)),
+            "variable '" + variable.name + "': expected to write it");
+      m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes_of(variable.type));
+      m_work.written_operations += 1;
+    }
   }
 
   void define_late(std::size_t v) {

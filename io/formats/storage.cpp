@@ -84,7 +84,7 @@ namespace {
 constexpr std::size_t smallest = 4096, compressed = 1 << 20, largest = (4ULL << 30) - 1; // bytes
 
 /// Cut a chunk to at most `bytes` bytes, along its slowest dimensions.
-void cut(std::vector<std::size_t>& chunk, std::size_t element, std::size_t bytes) {
+void cut(Indices& chunk, std::size_t element, std::size_t bytes) {
   for (std::size_t d = 0; d < chunk.size(); ++d) {
     std::size_t row = element; // bytes of one index of this dimension; faster ones are still whole
     for (std::size_t n = d + 1; n < chunk.size(); ++n) row *= chunk[n];
@@ -118,12 +118,11 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
 
 } // namespace
 
-std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& variable,
-                                     const Options& options) {
+Indices chunk_shape(const Schema& schema, const Variable& variable, const Options& options) {
   const bool by_name = options.chunk != "auto" && options.chunk != "record",
              has_records = schema.has_records(variable);
   const std::size_t element = bytes_of(variable.type);
-  std::vector<std::size_t> chunk = schema.shape(variable);
+  Indices chunk = schema.shape(variable);
   if (has_records) chunk[0] = 1;
   bool is_named = false;
   if (by_name) {
@@ -147,8 +146,7 @@ std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& varia
 
 std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable,
                               const Options& options, std::uint64_t records) {
-  const std::vector<std::size_t> chunk = chunk_shape(schema, variable, options),
-                                 shape = schema.shape(variable);
+  const Indices chunk = chunk_shape(schema, variable, options), shape = schema.shape(variable);
   std::uint64_t bytes = bytes_of(variable.type);
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::uint64_t length = shape[d] == unlimited ? records : shape[d],

@@ -36,8 +36,7 @@ void create_classic(const std::string& path, const Schema& schema, const Options
 ///   y=64,x=64   these lengths, other dimensions whole, one record; at most the dimension
 ///
 /// Error if `options.chunk` has an unknown dimension or a length that is not a number > 0.
-std::vector<std::size_t> chunk_shape(const Schema& schema, const Variable& variable,
-                                     const Options& options);
+Indices chunk_shape(const Schema& schema, const Variable& variable, const Options& options);
 
 /// Bytes of all chunks of a variable with this many records, before compression.
 std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable,

@@ -48,12 +48,12 @@ public:
         m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_locks(stripes.locks),
         m_native(native), m_costs(schema.variables.size()) {}
 
-  bool moves(std::size_t v, const Hyperslab& slab) {
+  bool moves(std::size_t v, const Slabs& slabs) {
     const Cost*& cost = m_costs[v];
     if (cost == nullptr) {
       const auto [place, is_new] =
           m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
-      if (is_new) place->second = cost_of(v, slab);
+      if (is_new) place->second = cost_of(v, slabs);
       cost = &place->second;
       Totals& totals = cost->move != Move::none ? m_move : m_stay;
       totals.variables += 1;
@@ -82,14 +82,15 @@ private:
   };
 
   /// From what all ranks have of a variable: one small reduction for its shape and type.
-  Cost cost_of(std::size_t v, const Hyperslab& slab) {
+  Cost cost_of(std::size_t v, const Slabs& slabs) {
     MoveCounts counts;
-    if (slab.elements() > 0)
-      counts = move_counts(m_schema, v, slab.box(m_schema.has_records(m_schema.variables[v])),
-                           boxes(v, Move::in_turn), boxes(v, Move::in_order), m_near);
+    const Boxes in_turn = boxes(v, Move::in_turn), in_order = boxes(v, Move::in_order);
+    const bool has_record = m_schema.has_records(m_schema.variables[v]);
+    for (const Hyperslab& slab : slabs) {
+      if (slab.elements() == 0) continue;
+      counts += move_counts(m_schema, v, slab.box(has_record), in_turn, in_order, m_near);
+    }
     MPI_Allreduce(MPI_IN_PLACE, &counts, 4, MPI_INT64_T, MPI_SUM, m_comm);
-    for (std::int64_t* n : {&counts.calls, &counts.bytes, &counts.in_turn, &counts.in_order})
-      *n *= static_cast<std::int64_t>(slab.of);
     const Move move = best_move(counts, m_deal, m_locks);
     return {counts.calls, move == Move::in_order ? counts.in_order : counts.in_turn, move};
   }
@@ -110,7 +111,7 @@ private:
   bool m_locks;
   const Format& m_native;
   std::vector<std::uint64_t> m_packed; ///< where variables begin if the format does not know
-  std::map<std::pair<std::vector<std::size_t>, Type>, Cost> m_of_shape;
+  std::map<std::pair<Indices, Type>, Cost> m_of_shape;
   std::vector<const Cost*> m_costs; ///< of each variable, once it was put
   Totals m_stay, m_move;
 };
@@ -223,7 +224,7 @@ std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Opt
   if (stripes.locks) inner->use_stripe(stripes.bytes);
   const auto by_cost =
       std::make_shared<ByCost>(comm, schema, topology, aggregators, stripes, *inner);
-  const Choice choice{[=](std::size_t v, const Hyperslab& slab) { return by_cost->moves(v, slab); },
+  const Choice choice{[=](std::size_t v, const Slabs& slabs) { return by_cost->moves(v, slabs); },
                       [=] { return by_cost->text(); }};
   return make_remap(
       comm, schema, options, topology, aggregators,

@@ -48,6 +48,13 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
 struct MoveCounts {
   std::int64_t calls = 0, bytes = 0;      ///< native
   std::int64_t in_turn = 0, in_order = 0; ///< bytes sent
+
+  void operator+=(const MoveCounts& other) {
+    calls += other.calls;
+    bytes += other.bytes;
+    in_turn += other.in_turn;
+    in_order += other.in_order;
+  }
 };
 /// Of the rank that has `mine` of variable `v`, from what the aggregators write if it moves.
 /// `near`: those to which this rank sends for nothing.

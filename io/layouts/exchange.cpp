@@ -1,97 +1,127 @@
 #include "io/layouts/exchange.hpp"
 
 #include "io/agree.hpp"
+#include "io/async/wire.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
 
 namespace nunatak::io {
 
 namespace {
 
-bool do_meet(const Box& a, const Box& b) {
-  for (std::size_t d = 0; d < a.start.size(); ++d) {
-    if (a.start[d] >= b.start[d] + b.count[d] || b.start[d] >= a.start[d] + a.count[d])
-      return false;
-  }
-  return true;
-}
-
-/// What `rank` sends to aggregator `a`. `first_target`: first target of `a` in each group.
-std::vector<Transfer> transfers_between(int rank, std::size_t a, const Round& round,
-                                        const std::vector<std::size_t>& first_target = {}) {
+/// Those of `mine` that meet one of `boxes`.
+std::vector<Transfer> transfers_between(const std::vector<Box>& mine,
+                                        const std::vector<Box>& boxes) {
   std::vector<Transfer> transfers;
-  const auto& given = round.given[static_cast<std::size_t>(rank)];
-  for (std::size_t n = 0; n < given.size(); ++n) {
-    if (!given[n]) continue;
-    const std::vector<Box>& boxes = round.boxes[round.groups[n]][a];
+  std::size_t elements = 0;
+  for (std::size_t n = 0; n < mine.size(); ++n) {
     for (std::size_t b = 0; b < boxes.size(); ++b) {
-      if (!do_meet(*given[n], boxes[b])) continue;
-      const std::size_t target = first_target.empty() ? 0 : first_target[round.groups[n]] + b;
-      transfers.push_back({n, target, meet(*given[n], boxes[b]), 0});
+      const Box both = meet(mine[n], boxes[b]);
+      if (both.elements() == 0) continue;
+      transfers.push_back({n, b, both, elements});
+      elements += both.elements();
     }
   }
   return transfers;
 }
 
-Channel make_channel(int rank, std::vector<Transfer> transfers, const Round& round) {
-  Channel channel{rank, std::move(transfers), 0};
-  for (Transfer& t : channel.transfers) {
-    t.offset = channel.bytes;
-    channel.bytes += message_bytes(t.box, round.types[round.groups[t.put]]);
-  }
-  return channel;
-}
-
-/// Replaces boxes with gaps by the parts that were put; assigns offsets in the buffer.
-void finish_targets(Plan& plan, const Round& round) {
-  std::vector<std::vector<Transfer*>> into(plan.targets.size());
-  for (Channel& channel : plan.receives) {
-    for (Transfer& t : channel.transfers) into[t.target].push_back(&t);
-  }
-  std::vector<Target> targets;
-  for (std::size_t n = 0; n < into.size(); ++n) {
-    const Target& target = plan.targets[n];
-    std::size_t filled = 0;
-    for (const Transfer* t : into[n]) filled += t->box.elements();
-    if (filled == target.box.elements()) {
-      for (Transfer* t : into[n]) t->target = targets.size();
-      targets.push_back(target);
-      continue;
-    }
-    for (Transfer* t : into[n]) {
-      t->target = targets.size();
-      targets.push_back({target.group, t->box, 0});
-    }
-  }
-  for (Target& target : targets) {
-    target.offset = plan.target_bytes;
-    plan.target_bytes += message_bytes(target.box, round.types[target.group]);
-  }
-  plan.targets = std::move(targets);
-}
-
 } // namespace
 
-Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round) {
-  Plan plan;
+std::vector<Channel> make_sends(const std::vector<int>& aggregators, const Round& round) {
+  const std::size_t n_puts = round.mine.size();
+  const auto find = [](const std::vector<std::size_t>& puts, const auto& is_same) {
+    const auto found = std::find_if(puts.begin(), puts.end(), is_same);
+    return static_cast<std::size_t>(found - puts.begin());
+  };
+  std::vector<std::size_t> first, decomposition; // the first put of each; of each put
+  for (std::size_t p = 0; p < n_puts; ++p) {
+    decomposition.push_back(
+        find(first, [&](std::size_t q) { return round.mine[q] == round.mine[p]; }));
+    if (decomposition[p] == first.size()) first.push_back(p);
+  }
+  std::vector<Channel> sends;
   for (std::size_t a = 0; a < aggregators.size(); ++a) {
-    if (aggregators[a] == rank) continue;
-    Channel channel = make_channel(aggregators[a], transfers_between(rank, a, round), round);
-    if (channel.bytes > 0) plan.sends.push_back(std::move(channel));
+    Channel channel;
+    channel.rank = aggregators[a];
+    std::vector<std::size_t> puts; // the first of each list
+    for (std::size_t p = 0; p < n_puts; ++p) {
+      const std::vector<Box>& boxes = round.boxes[p][a];
+      if (boxes.empty()) continue;
+      const std::size_t list = find(puts, [&](std::size_t q) {
+        return decomposition[q] == decomposition[p] && round.boxes[q][a] == boxes;
+      });
+      if (list == puts.size()) {
+        puts.push_back(p);
+        channel.lists.push_back(transfers_between(round.mine[p], boxes));
+      }
+      if (channel.lists[list].empty()) continue;
+      const Transfer& last = channel.lists[list].back();
+      channel.segments.push_back({p, list, channel.bytes});
+      channel.bytes += whole_words((last.before + last.box.elements()) * bytes_of(round.types[p]));
+    }
+    if (channel.bytes > 0) sends.push_back(std::move(channel));
   }
-  const auto self = std::find(aggregators.begin(), aggregators.end(), rank);
-  if (self == aggregators.end()) return plan;
-  const auto a = static_cast<std::size_t>(self - aggregators.begin());
-  std::vector<std::size_t> first_target;
-  for (std::size_t g = 0; g < round.boxes.size(); ++g) {
-    first_target.push_back(plan.targets.size());
-    for (const Box& box : round.boxes[g][a]) plan.targets.push_back({g, box, 0});
+  return sends;
+}
+
+inline auto members(const Channel& c) { return std::tie(c.bytes, c.lists, c.segments); }
+
+std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends) {
+  const auto size = static_cast<std::size_t>(size_of(comm));
+  std::vector<int> n_out(size, 0), out_at(size, 0), n_in(size), in_at(size, 0); // bytes, by rank
+  Bytes out, in;
+  for (const Channel& c : sends) {
+    const Bytes bytes = Packer(c).bytes();
+    const auto r = static_cast<std::size_t>(c.rank);
+    out_at[r] = static_cast<int>(out.size());
+    n_out[r] = static_cast<int>(bytes.size());
+    out.insert(out.end(), bytes.begin(), bytes.end());
   }
-  for (int r = 0; r < static_cast<int>(round.given.size()); ++r) {
-    Channel channel = make_channel(r, transfers_between(r, a, round, first_target), round);
-    if (channel.bytes > 0) plan.receives.push_back(std::move(channel));
+  MPI_Alltoall(n_out.data(), 1, MPI_INT, n_in.data(), 1, MPI_INT, comm);
+  std::partial_sum(n_in.begin(), n_in.end() - 1, in_at.begin() + 1);
+  in.resize(static_cast<std::size_t>(in_at.back() + n_in.back()));
+  MPI_Alltoallv(out.data(), n_out.data(), out_at.data(), MPI_BYTE, in.data(), n_in.data(),
+                in_at.data(), MPI_BYTE, comm);
+  std::vector<Channel> receives;
+  for (std::size_t r = 0; r < size; ++r) {
+    if (n_in[r] == 0) continue;
+    receives.push_back(Unpacker(in.data() + in_at[r]).take<Channel>());
+    receives.back().rank = static_cast<int>(r);
   }
-  finish_targets(plan, round);
+  return receives;
+}
+
+Plan make_plan(int rank, std::vector<Channel> sends, std::vector<Channel> receives,
+               const std::vector<Type>& types, const Boxes& boxes) {
+  Plan plan{std::move(sends), std::move(receives), {}, {}, 0};
+  const auto is_own = [&](const Channel& c) { return c.rank == rank; };
+  plan.sends.erase(std::remove_if(plan.sends.begin(), plan.sends.end(), is_own), plan.sends.end());
+  for (std::size_t p = 0; p < boxes.size(); ++p) {
+    plan.first_target.push_back(plan.targets.size());
+    for (const Box& box : boxes[p]) plan.targets.push_back({p, box, 0, false, {}});
+  }
+  std::vector<std::size_t> filled(plan.targets.size(), 0);
+  const auto for_each_transfer = [&](const auto& f) {
+    for (const Channel& c : plan.receives) {
+      c.for_each([&](const Channel::Segment& s, const Transfer& t) {
+        f(plan.first_target[s.put] + t.to, t.box);
+      });
+    }
+  };
+  for_each_transfer([&](std::size_t n, const Box& part) { filled[n] += part.elements(); });
+  for (std::size_t n = 0; n < filled.size(); ++n) {
+    Target& target = plan.targets[n];
+    target.is_covered = filled[n] == target.box.elements();
+    target.offset = plan.target_bytes;
+    if (filled[n] > 0)
+      plan.target_bytes += whole_words(target.box.elements() * bytes_of(types[target.put]));
+  }
+  for_each_transfer([&](std::size_t n, const Box& part) {
+    if (!plan.targets[n].is_covered) plan.targets[n].parts.push_back(part);
+  });
   return plan;
 }
 
@@ -118,32 +148,11 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
   return static_cast<std::int64_t>(sends.size());
 }
 
-std::vector<std::vector<std::optional<Box>>>
-gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
-             const std::vector<std::size_t>& dimensions) {
-  std::vector<std::int64_t> numbers; // of each box: 1 if it is present, start, count
-  for (std::size_t n = 0; n < mine.size(); ++n) {
-    numbers.push_back(mine[n] ? 1 : 0);
-    for (std::size_t d = 0; d < dimensions[n]; ++d)
-      numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->start[d]) : 0);
-    for (std::size_t d = 0; d < dimensions[n]; ++d)
-      numbers.push_back(mine[n] ? static_cast<std::int64_t>(mine[n]->count[d]) : 0);
-  }
-  std::vector<std::vector<std::optional<Box>>> boxes(static_cast<std::size_t>(size_of(comm)));
-  std::vector<std::int64_t> all(numbers.size() * boxes.size());
-  const int size = static_cast<int>(numbers.size());
-  MPI_Allgather(numbers.data(), size, MPI_INT64_T, all.data(), size, MPI_INT64_T, comm);
-  auto next = all.cbegin();
-  for (auto& of_rank : boxes) {
-    for (const std::size_t d : dimensions) {
-      const auto start = next + 1, count = start + static_cast<std::ptrdiff_t>(d),
-                 end = count + static_cast<std::ptrdiff_t>(d);
-      of_rank.emplace_back();
-      if (*next == 1) of_rank.back() = Box{{start, count}, {count, end}};
-      next = end;
-    }
-  }
-  return boxes;
+std::vector<Box> gather_boxes(MPI_Comm comm, const std::vector<Box>& mine) {
+  std::vector<Box> all(mine.size() * static_cast<std::size_t>(size_of(comm)));
+  const int bytes = static_cast<int>(mine.size() * sizeof(Box));
+  MPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm);
+  return all;
 }
 
 } // namespace nunatak::io

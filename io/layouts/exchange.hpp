@@ -6,8 +6,10 @@
 //     2 2 3 3                         2 2 2 2                        (copied: 0 -> 0, 2 -> 2)
 //     2 2 3 3                         2 2 2 2
 //
-// A round is what is moved at once: puts, each a box of one variable and record on every rank.
-// make_plan() needs no MPI: one process can compute the plan of any rank.
+// A round is what is moved at once: puts, each of one variable and record, the same on every rank.
+// A rank finds what it sends from its own boxes and those of the aggregators, and tells each
+// aggregator (trade()): no rank knows the boxes of all. Models write hundreds of variables in the
+// same boxes, so that their lists of transfers are made, sent and kept once.
 #pragma once
 
 #include "io/layouts/partition.hpp"
@@ -16,55 +18,71 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace nunatak::io {
 
-/// The puts of a round. Those of the same variable and record form a group; all ranks know this.
+/// The puts of a round.
 struct Round {
-  std::vector<std::size_t> groups; ///< of each put; numbered from 0 in order of appearance
-  std::vector<Type> types;         ///< of each group
-  std::vector<Boxes> boxes;        ///< of each group, by aggregator
-  /// By rank and put; nullopt where the rank has no values.
-  std::vector<std::vector<std::optional<Box>>> given{};
+  std::vector<Type> types;
+  std::vector<std::vector<Box>> mine; ///< of each put what this rank has, in any number of boxes
+  std::vector<Boxes> boxes;           ///< of each put what is written, by aggregator
 };
 
+/// The part of a box of the sender in a box of the receiver.
 struct Transfer {
-  std::size_t put = 0, target = 0; ///< target: index in Plan::targets of the receiver
+  std::size_t from = 0, to = 0; ///< in Round::mine of the sender, in Round::boxes of the receiver
   Box box;
-  std::size_t offset = 0; ///< in the message, bytes
+  std::size_t before = 0; ///< elements of its list before it
 };
 
-/// Bytes of a part in a message: whole multiples of the largest element.
-inline std::size_t message_bytes(const Box& part, Type type) {
-  return (part.elements() * bytes_of(type) + 7) / 8 * 8;
-}
-
-/// One message: the transfers by put, then by box of the aggregator, of message_bytes() each.
+/// One message: the values of lists of transfers.
 struct Channel {
+  struct Segment {
+    std::size_t put = 0, list = 0, offset = 0; ///< bytes, a multiple of 8
+  };
   int rank = 0; ///< of the other side
-  std::vector<Transfer> transfers;
   std::size_t bytes = 0;
+  std::vector<std::vector<Transfer>> lists;
+  std::vector<Segment> segments; ///< by put
+
+  /// f(segment, transfer) in the order of the message.
+  template <class F> void for_each(const F& f) const {
+    for (const Segment& segment : segments) {
+      for (const Transfer& transfer : lists[segment.list]) f(segment, transfer);
+    }
+  }
 };
 
-/// What an aggregator writes with one call.
+/// The next multiple of the largest element.
+inline std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+
+/// What this rank sends, also to itself, by aggregator: `aggregators` are their ranks. Local.
+std::vector<Channel> make_sends(const std::vector<int>& aggregators, const Round& round);
+
+/// What is sent to this rank, by rank. Collective: one all-to-all of a number, and the lists.
+std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends);
+
+/// A box that an aggregator writes, with one call if all of it is put.
 struct Target {
-  std::size_t group = 0;
+  std::size_t put = 0;
   Box box;
   std::size_t offset = 0; ///< in its buffer, bytes
+  bool is_covered = false;
+  std::vector<Box> parts; ///< else: what is put
 };
 
 struct Plan {
-  std::vector<Channel> sends;    ///< by aggregator, none to itself
-  std::vector<Channel> receives; ///< by rank; what the rank has itself is copied, not sent
-  /// By group: the boxes of this aggregator that are fully covered; of others the parts put.
-  std::vector<Target> targets;
+  std::vector<Channel> sends;            ///< none to itself
+  std::vector<Channel> receives;         ///< what the rank has itself is copied, not sent
+  std::vector<Target> targets;           ///< by put
+  std::vector<std::size_t> first_target; ///< of each put
   std::size_t target_bytes = 0;
 };
 
-/// `aggregators`: their ranks, ascending.
-Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round);
+/// `boxes`: of each put what this rank writes; nothing on ranks that do not aggregate. Local.
+Plan make_plan(int rank, std::vector<Channel> sends, std::vector<Channel> receives,
+               const std::vector<Type>& types, const Boxes& boxes);
 
 struct Message {
   int rank = 0; ///< of the other side
@@ -82,10 +100,8 @@ constexpr std::size_t largest_part = 60 << 10;
 std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
                       const std::vector<Message>& sends, std::size_t largest = largest_part);
 
-/// The boxes of all ranks, by rank. `mine`: of this rank, or nothing; `dimensions` of each box,
-/// present or not: the same on every rank. Collective: one gather to all.
-std::vector<std::vector<std::optional<Box>>>
-gather_boxes(MPI_Comm comm, const std::vector<std::optional<Box>>& mine,
-             const std::vector<std::size_t>& dimensions);
+/// The boxes of all ranks, one after the other; as many, of as many dimensions, on every rank.
+/// Collective: one gather to all.
+std::vector<Box> gather_boxes(MPI_Comm comm, const std::vector<Box>& mine);
 
 } // namespace nunatak::io

@@ -17,15 +17,9 @@ std::size_t first_of(std::size_t length, std::size_t n, std::size_t parts) {
 
 /// The largest r with r^n <= x, of at least 1.
 std::size_t root(std::size_t x, std::size_t n) {
-  const auto fits = [&](std::size_t r) {
-    std::size_t rest = x;
-    for (std::size_t k = 0; k < n; ++k) rest /= r;
-    return rest > 0;
-  };
-  auto r = static_cast<std::size_t>(std::pow(x, 1.0 / static_cast<double>(n))); // perhaps rounded
-  while (fits(r + 1)) ++r;
-  while (!fits(r)) --r;
-  return r;
+  constexpr double rounding = 1e-12;
+  return static_cast<std::size_t>(std::pow(static_cast<double>(x), 1.0 / static_cast<double>(n)) *
+                                  (1.0 + rounding));
 }
 
 /// Lengths of a tile of about `cells` cells, as nearly equal as possible.
@@ -80,8 +74,8 @@ std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std:
 } // namespace
 
 Box whole_box(const Schema& schema, std::size_t v) {
-  const std::vector<std::size_t> count = schema.record_shape(v);
-  return {std::vector<std::size_t>(count.size(), 0), count};
+  const Indices count = schema.record_shape(v);
+  return {Indices(count.size(), 0), count};
 }
 
 std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v) {
@@ -113,7 +107,7 @@ Boxes slab_boxes(const Schema& schema, std::size_t v, std::size_t aggregators) {
   // lab 8 end
 }
 
-bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
+bool morton_less(const Indices& a, const Indices& b) {
   // the index with the highest differing bit decides; of equals the first
   std::size_t decides = 0, highest = 0;
   for (std::size_t d = 0; d < a.size(); ++d) {
@@ -135,25 +129,26 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
     boxes[0] = {whole};
     return boxes;
   }
-  std::vector<std::size_t> lengths, n_tiles;
+  std::vector<std::size_t> lengths;
   std::size_t column = whole.elements() * bytes_of(schema.variables[v].type); // bytes of one cell
   for (const std::size_t d : places) {
     lengths.push_back(whole.count[d]);
     column /= whole.count[d];
   }
   const std::vector<std::size_t> tile = tile_of(lengths, std::max<std::size_t>(1, stripe / column));
+  Indices n_tiles;
   for (std::size_t n = 0; n < places.size(); ++n)
     n_tiles.push_back((lengths[n] + tile[n] - 1) / tile[n]);
 
-  std::vector<std::vector<std::size_t>> tiles; // indices
-  std::vector<std::size_t> tile_index(n_tiles.size(), 0);
+  std::vector<Indices> tiles;
+  Indices tile_index(n_tiles.size(), 0);
   do {
     tiles.push_back(tile_index);
   } while (next_index(tile_index, n_tiles));
   std::sort(tiles.begin(), tiles.end(), morton_less);
   const std::size_t total = whole.elements();
   std::size_t before = 0; // elements of the tiles so far
-  for (const std::vector<std::size_t>& index : tiles) {
+  for (const Indices& index : tiles) {
     Box box = whole;
     for (std::size_t n = 0; n < places.size(); ++n) {
       box.start[places[n]] = index[n] * tile[n];

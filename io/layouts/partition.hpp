@@ -39,7 +39,7 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
                    std::size_t stripe);
 
 /// Order along the Z curve: bits are interleaved, the first index most significant.
-bool morton_less(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b);
+bool morton_less(const Indices& a, const Indices& b);
 
 /// How distributed dimensions are cut into a rectangle per aggregator, for all variables alike.
 ///

@@ -3,6 +3,7 @@
 #include "io/agree.hpp"
 #include "io/layouts/exchange.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -11,19 +12,16 @@ namespace nunatak::io {
 namespace {
 
 struct Put {
-  std::size_t v;
-  Hyperslab slab; ///< the caller's, or a copy
+  std::size_t v, record; ///< or no_record
+  Slabs slabs;           ///< without the record: the caller's, or copies
 };
-
-using Group = std::pair<std::size_t, std::size_t>; ///< a variable, and a record of it or no_record
 
 /// How the puts of a sequence of variables are moved, from the boxes of their hyperslabs.
 struct Schedule {
-  std::vector<std::optional<Box>> mine;
-  std::vector<std::size_t> groups; ///< of each put
-  std::vector<Plan> plans;         ///< by part
-  /// Puts to the inner format, by part and group: the same on all ranks.
-  std::vector<std::vector<std::int64_t>> n_targets;
+  std::vector<std::vector<Box>> mine; ///< of each put
+  std::vector<Plan> plans;            ///< by part
+  /// Hyperslabs for the inner format, by part and put: the same on all ranks.
+  std::vector<std::vector<std::int64_t>> n_slabs;
 };
 
 class Remap final : public Format {
@@ -41,22 +39,32 @@ public:
     m_bytes.resize(m_boxes.size());
   }
 
-  void put(std::size_t v, const Hyperslab& slab) override {
-    if (m_choice.moves && !m_choice.moves(v, slab)) return m_inner->put(v, slab);
+  void put(std::size_t v, const Slabs& slabs) override {
+    if (m_choice.moves && !m_choice.moves(v, slabs)) return m_inner->put(v, slabs);
     if (m_boxes[v].empty()) {
       m_boxes[v] = m_boxes_of(m_schema, v);
       for (const auto& boxes : m_boxes[v]) m_bytes[v] += elements_of(boxes) * bytes_of(type_of(v));
     }
-    const bool is_further_part = !m_puts.empty() && m_puts.back().v == v;
-    const std::size_t bytes = is_further_part ? 0 : m_bytes[v];
-    if (!is_further_part && (!m_waiting.has_room(bytes) || m_puts.size() > most_puts))
+    const bool has_record = m_schema.has_records(m_schema.variables[v]);
+    Put put{v, has_record ? slabs[0].start[0] : no_record, {}};
+    for (const Hyperslab& slab : slabs) {
+      if (slab.elements() > 0) put.slabs.push_back(has_record ? slab.without_record() : slab);
+    }
+    const bool is_further_part =
+        !m_puts.empty() && m_puts.back().v == v && m_puts.back().record == put.record;
+    if (!is_further_part && (!m_waiting.has_room(m_bytes[v]) || m_n_slabs > most_slabs))
       move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
-    if (n_parts > 1 && slab.of == 1) return move({{v, slab}}, n_parts);
-    Put copy{v, slab};
-    copy.slab.now_packed(m_copies.keep(slab, type_of(v)), type_of(v));
-    m_puts.push_back(copy);
-    m_waiting.add(bytes);
+    if (n_parts > 1) return move({put}, n_parts);
+    for (Hyperslab& slab : put.slabs) slab.now_packed(m_copies.keep(slab, type_of(v)), type_of(v));
+    m_n_slabs += slabs.size();
+    if (is_further_part) {
+      Slabs& before = m_puts.back().slabs;
+      before.insert(before.end(), put.slabs.begin(), put.slabs.end());
+      return;
+    }
+    m_puts.push_back(std::move(put));
+    m_waiting.add(m_bytes[v]);
   }
 
   void wait() override {
@@ -101,70 +109,65 @@ private:
   }
 
   void move_pending() {
-    if (!m_puts.empty()) move(m_puts, m_waiting.parts(m_waiting.bytes()));
+    if (!m_puts.empty()) move(m_puts, 1);
     m_puts.clear();
     m_copies.clear();
     m_waiting.clear();
+    m_n_slabs = 0;
   }
 
   /// Move the puts to the aggregators, which write them, in `n_parts` steps.
   void move(const std::vector<Put>& puts, std::size_t n_parts) {
-    std::vector<Group> groups;
     const Schedule* schedule = nullptr;
-    timed([&] { schedule = &schedule_of(puts, n_parts, groups); });
+    timed([&] { schedule = &schedule_of(puts, n_parts); });
     for (std::size_t part = 0; part < n_parts; ++part) {
       timed([&] { move_values(schedule->plans[part], puts); });
-      write(schedule->plans[part], schedule->n_targets[part], groups);
+      write(schedule->plans[part], schedule->n_slabs[part], puts);
       inner([&] { m_inner->wait(); });
     }
   }
 
-  /// The schedule for the puts of all ranks, and their groups. One small reduction.
-  const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts,
-                              std::vector<Group>& groups) {
-    std::vector<std::size_t> variables, group_of_put;
-    std::vector<std::optional<Box>> mine;
-    std::map<Group, std::size_t> number;
-    for (const auto& [v, slab] : puts) {
-      const bool has_record = m_schema.has_records(m_schema.variables[v]);
-      variables.push_back(v);
+  /// The schedule for the puts of all ranks. One small reduction.
+  const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts) {
+    std::vector<std::size_t> variables;
+    std::vector<std::vector<Box>> mine;
+    for (const Put& put : puts) {
+      variables.push_back(put.v);
       mine.emplace_back();
-      if (slab.elements() > 0) mine.back() = slab.box(has_record);
-      const Group group{v, has_record ? slab.start[0] : no_record};
-      const auto [found, is_new] = number.emplace(group, groups.size());
-      if (is_new) groups.push_back(group);
-      group_of_put.push_back(found->second);
+      for (const Hyperslab& slab : put.slabs) mine.back().push_back({slab.start, slab.count});
     }
     // a file has two or three
     if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0) m_schedules.clear();
     Schedule& schedule = m_schedules[variables];
     int has_changed = schedule.plans.empty() || schedule.mine != mine ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &has_changed, 1, MPI_INT, MPI_MAX, m_comm);
-    if (has_changed == 0 && group_of_put == schedule.groups) return schedule;
-    schedule = {std::move(mine), std::move(group_of_put), {}, {}};
-    plan(schedule, puts, groups, n_parts);
+    if (has_changed == 0) return schedule;
+    schedule = {std::move(mine), {}, {}};
+    plan(schedule, puts, n_parts);
     return schedule;
   }
 
-  /// Makes plans from the boxes of all ranks: one gather to all, one reduction.
-  void plan(Schedule& schedule, const std::vector<Put>& puts, const std::vector<Group>& groups,
-            std::size_t n_parts) {
-    Round round;
-    round.groups = schedule.groups;
-    std::vector<std::size_t> dimensions; // of each put
-    for (const Put& put : puts) dimensions.push_back(whole_box(m_schema, put.v).count.size());
-    round.given = gather_boxes(m_comm, schedule.mine, dimensions);
-    for (const auto& [v, record] : groups) round.types.push_back(type_of(v));
+  /// Makes plans from the boxes of this rank and what others send it.
+  void plan(Schedule& schedule, const std::vector<Put>& puts, std::size_t n_parts) {
+    Round round{{}, schedule.mine, {}};
+    for (const Put& put : puts) round.types.push_back(type_of(put.v));
+    const auto self = std::find(m_aggregators.begin(), m_aggregators.end(), m_rank);
     for (std::size_t part = 0; part < n_parts; ++part) {
       round.boxes.clear();
-      for (const auto& [v, record] : groups) {
-        round.boxes.emplace_back();
-        for (const auto& boxes : m_boxes[v])
-          round.boxes.back().push_back(part_of(boxes, part, n_parts));
+      Boxes own;
+      for (const Put& put : puts) {
+        Boxes& of_put = round.boxes.emplace_back();
+        for (const auto& boxes : m_boxes[put.v]) of_put.push_back(part_of(boxes, part, n_parts));
+        if (self != m_aggregators.end())
+          own.push_back(of_put[static_cast<std::size_t>(self - m_aggregators.begin())]);
       }
-      schedule.plans.push_back(make_plan(m_rank, m_aggregators, round));
-      std::vector<std::int64_t>& n = schedule.n_targets.emplace_back(groups.size(), 0);
-      for (const Target& target : schedule.plans.back().targets) n[target.group] += 1;
+      std::vector<Channel> sends = make_sends(m_aggregators, round);
+      std::vector<Channel> receives = trade(m_comm, sends);
+      schedule.plans.push_back(
+          make_plan(m_rank, std::move(sends), std::move(receives), round.types, own));
+      std::vector<std::int64_t>& n = schedule.n_slabs.emplace_back(puts.size(), 0);
+      for (const Target& target : schedule.plans.back().targets)
+        n[target.put] += target.is_covered ? 1 : static_cast<std::int64_t>(target.parts.size());
       MPI_Allreduce(MPI_IN_PLACE, n.data(), static_cast<int>(n.size()), MPI_INT64_T, MPI_MAX,
                     m_comm);
     }
@@ -185,8 +188,11 @@ private:
       in += c.bytes;
     }
     for (const Channel& c : plan.sends) {
-      for (const Transfer& t : c.transfers)
-        pack(slice(puts[t.put].slab, t.box), type_of(puts[t.put].v), out + t.offset);
+      c.for_each([&](const Channel::Segment& s, const Transfer& t) {
+        const auto& [v, record, slabs] = puts[s.put];
+        pack(slice(slabs[t.from], t.box), type_of(v),
+             out + s.offset + t.before * bytes_of(type_of(v)));
+      });
       sends.push_back({c.rank, out, c.bytes});
       out += c.bytes;
       const auto sent = static_cast<std::int64_t>(c.bytes);
@@ -196,52 +202,51 @@ private:
     m_work.messages += exchange(m_comm, receives, sends);
     auto message = receives.begin();
     for (const Channel& c : plan.receives) {
-      for (const Transfer& t : c.transfers) {
-        const auto& [v, slab] = puts[t.put];
-        const Target& target = plan.targets[t.target];
-        const std::size_t bytes = bytes_of(type_of(v));
-        std::byte* const to = assembled + target.offset;
-        if (!is_own(c)) {
-          copy(t.box, t.box, message->data + t.offset, target.box, to, bytes);
-          continue;
-        }
-        const Hyperslab part = slice(slab, t.box);
-        std::vector<std::ptrdiff_t> stride = contiguous_strides(target.box.count);
-        stride.insert(stride.begin(), part.count.size() - stride.size(), 0); // the record
-        pack(part, type_of(v), to + place_in(target.box, t.box) * bytes, stride);
-      }
+      c.for_each([&](const Channel::Segment& s, const Transfer& t) {
+        const auto& [v, record, slabs] = puts[s.put];
+        const Type type = type_of(v);
+        const std::size_t bytes = bytes_of(type);
+        const Target& target = plan.targets[plan.first_target[s.put] + t.to];
+        const Hyperslab values =
+            is_own(c) ? slice(slabs[t.from], t.box)
+                      : Hyperslab{t.box.start, t.box.count, contiguous_strides(t.box.count),
+                                  message->data + s.offset + t.before * bytes, type};
+        pack(values, type, assembled + target.offset + place_in(target.box, t.box) * bytes,
+             contiguous_strides(target.box.count));
+      });
       if (!is_own(c)) ++message;
     }
   }
 
   /// Put the targets of this rank, and empty slabs where other ranks have more.
-  void write(const Plan& plan, const std::vector<std::int64_t>& n_targets,
-             const std::vector<Group>& groups) {
+  void write(const Plan& plan, const std::vector<std::int64_t>& n_slabs,
+             const std::vector<Put>& puts) {
     auto target = plan.targets.begin();
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-      const auto [v, record] = groups[g];
-      for (std::int64_t k = 0; k < n_targets[g]; ++k) {
-        Hyperslab slab;
-        slab.type = type_of(v);
-        slab.lasting = true;
-        slab.empty = target == plan.targets.end() || target->group != g;
-        if (slab.empty) {
-          slab.start = slab.count = whole_box(m_schema, v).start; // zeros
-        } else {
-          slab.start = target->box.start;
-          slab.count = target->box.count;
-          slab.data = m_assembled.data() + target->offset;
-          ++target;
+    for (std::size_t p = 0; p < puts.size(); ++p) {
+      const auto& [v, record, given] = puts[p];
+      Hyperslab nothing;
+      nothing.start = nothing.count = whole_box(m_schema, v).start; // zeros
+      nothing.stride = contiguous_strides(nothing.count);
+      nothing.type = type_of(v);
+      nothing.empty = nothing.lasting = true;
+      Slabs slabs;
+      for (; target != plan.targets.end() && target->put == p; ++target) {
+        for (const Box& box : target->is_covered ? std::vector{target->box} : target->parts) {
+          slabs.push_back({box.start, box.count, contiguous_strides(target->box.count),
+                           m_assembled.data() + target->offset +
+                               place_in(target->box, box) * bytes_of(nothing.type),
+                           nothing.type, false, target->is_covered});
         }
-        slab.stride = contiguous_strides(slab.count);
-        if (record != no_record) slab.insert_record(record);
-        inner([&, v = v] { m_inner->put(v, slab); });
       }
+      slabs.resize(static_cast<std::size_t>(n_slabs[p]), nothing);
+      for (Hyperslab& slab : slabs) {
+        if (record != no_record) slab.insert_record(record);
+      }
+      if (!slabs.empty()) inner([&, v = v] { m_inner->put(v, slabs); });
     }
   }
 
-  static constexpr std::size_t most_puts = 16384; ///< in a round: their boxes take memory
-
+  static constexpr std::size_t most_slabs = 65536; ///< in a round: they take memory, 256 bytes each
   Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
@@ -258,6 +263,7 @@ private:
   Waiting m_waiting;
   std::vector<Put> m_puts; ///< since the last round
   Copies m_copies;         ///< of their values
+  std::size_t m_n_slabs = 0;
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
   Buffer m_outgoing, m_incoming, m_assembled;
   KeptError m_error;

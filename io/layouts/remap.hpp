@@ -5,12 +5,13 @@
 //                           inner format
 //
 // Which rank writes what: partition.hpp. Communication per record: one small reduction (whether any
-// rank's boxes changed) and the messages; the boxes of all ranks are gathered when they change.
+// rank's boxes changed) and the messages; when they change, what each rank will send
+// (exchange.hpp).
 //
 // Memory: per aggregator on average at most Options::copy_bytes() wait in copies on the ranks that
 // put them; moving takes as much in messages on both sides (MPI may hold them once more) and in the
 // order of the file on the aggregators. Larger records are moved in several rounds, larger
-// variables in parts; one that comes in many hyperslabs waits as a whole.
+// variables in parts.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -29,13 +30,14 @@ using BoxesOf = std::function<Boxes(const Schema& schema, std::size_t v)>;
 /// Which variables move (without it all do); the others are put into the inner format (auto.hpp).
 struct Choice {
   /// Collective when a variable is first put, and the same on all ranks.
-  std::function<bool(std::size_t v, const Hyperslab& slab)> moves;
+  std::function<bool(std::size_t v, const Slabs& slabs)> moves;
   std::function<std::string()> text; ///< for the report
 };
 
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending, in the
 /// order of boxes_of. Where boxes overlap, both aggregators receive the values. The inner format
-/// gets lasting slabs (some empty), as many of each variable and record on every rank.
+/// gets lasting slabs, as many of each variable and record on every rank, some empty; where what is
+/// put leaves gaps, slabs with strides.
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
                                    BoxesOf boxes_of, std::unique_ptr<Format> inner,

@@ -95,16 +95,18 @@ public:
     if (makes_sums(m_options)) m_sums.emplace(m_schema);
   }
 
-  void put(std::size_t v, const Hyperslab& slab) override {
-    if (slab.elements() == 0) return m_format->put(v, slab);
-    Hyperslab local = slab;
+  void put(std::size_t v, const Slabs& slabs) override {
+    if (m_self >= m_aggregators.size()) return m_format->put(v, slabs);
+    Slabs local = slabs;
     const Variable& variable = m_schema.variables[v];
-    for (std::size_t n = 0; n < variable.dimensions.size(); ++n)
-      local.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
+    for (Hyperslab& slab : local) {
+      for (std::size_t n = 0; n < variable.dimensions.size() && slab.elements() > 0; ++n)
+        slab.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
+    }
     if (!m_sums) return m_format->put(v, local);
     const std::uint64_t sum = summed(local, variable.type, m_schema.record_shape(v),
-                                     [&](const Hyperslab& given) { m_format->put(v, given); });
-    m_sums->add(v, m_schema.has_records(variable) ? local.start[0] : no_record, sum);
+                                     [&](const Slabs& given) { m_format->put(v, given); });
+    m_sums->add(v, m_schema.has_records(variable) ? local[0].start[0] : no_record, sum);
   }
 
   void wait() override { m_format->wait(); }

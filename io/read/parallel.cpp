@@ -63,8 +63,7 @@ public:
     const double begin = MPI_Wtime();
     const std::vector<Box> parts = cut(box, std::max<std::size_t>(1, m_call_bytes / bytes));
     const std::size_t rank = box.start.size();
-    const Box nothing{std::vector<std::size_t>(rank, 0),
-                      std::vector<std::size_t>(rank, m_contents.is_hdf5 ? 1 : 0)};
+    const Box nothing{Indices(rank, 0), Indices(rank, m_contents.is_hdf5 ? 1 : 0)};
     std::uint64_t calls = parts.size();
     MPI_Allreduce(MPI_IN_PLACE, &calls, 1, MPI_UINT64_T, MPI_MAX, m_comm);
     std::string error;

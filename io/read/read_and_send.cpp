@@ -80,10 +80,10 @@ private:
     Request request{v, bytes, {}, {}};
     Box around;
     std::size_t wanted = 0;
-    for (const auto& of_rank : gather_boxes(m_comm, {mine}, {mine.start.size()})) {
-      request.boxes.push_back(*of_rank.front());
-      around = request.boxes.size() == 1 ? request.boxes[0] : hull(around, request.boxes.back());
-      wanted += request.boxes.back().elements();
+    request.boxes = gather_boxes(m_comm, {mine});
+    for (const Box& box : request.boxes) {
+      around = &box == request.boxes.data() ? box : hull(around, box);
+      wanted += box.elements();
     }
     const std::size_t all = std::max<std::size_t>(1, around.elements()),
                       copies = std::max<std::size_t>(1, wanted / all);

@@ -102,7 +102,7 @@ private:
     for (const io::Variable& v : schema.variables) {
       if (!m_reader.has(v.name)) throw Error("it has no variable '" + v.name + "'");
       std::vector<std::string> wanted, axes;
-      const std::vector<std::size_t> shape = schema.shape(v);
+      const io::Indices shape = schema.shape(v);
       for (std::size_t d = 0; d < shape.size(); ++d)
         wanted.push_back(v.dimensions[d] +
                          (shape[d] == io::unlimited ? "" : " = " + std::to_string(shape[d])));
@@ -162,7 +162,7 @@ private:
     const auto size = [](int n) { return static_cast<std::size_t>(n); };
     const bool records = file.schema().has_records(v), cut = has(v, "y") && has(v, "x");
     io::Block block;
-    const std::vector<std::size_t> shape = file.schema().shape(v);
+    const io::Indices shape = file.schema().shape(v);
     for (std::size_t d = records ? 1 : 0; d < shape.size(); ++d) {
       const bool y = cut && v.dimensions[d] == "y", x = cut && v.dimensions[d] == "x";
       block.start.push_back(y ? size(patch.ys) : x ? size(patch.xs) : 0);

@@ -231,7 +231,7 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
   const Decomposition& d = run.cut;
   const io::Topology nodes = io::runs_of_nodes(d.size(), o.ranks_per_node);
   std::vector<io::Parts> parts;
-  std::map<std::vector<std::size_t>, io::Parts> of_shape;
+  std::map<io::Indices, io::Parts> of_shape;
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const io::Box whole = io::whole_box(schema, v);
     io::Parts& same = of_shape[whole.count];

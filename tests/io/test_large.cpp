@@ -80,7 +80,7 @@ TEST_CASE("sizes beyond 32 bits") {
           numbers(slab.type, slab.elements(), first_number(v, record, rank == last));
       slab.data = values.data();
       slab.empty = rank != 0 && rank != last;
-      format->put(v, slab);
+      format->put(v, {slab});
     }
     format->wait();
   }

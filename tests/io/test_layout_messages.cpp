@@ -67,6 +67,30 @@ TEST_CASE("auto deals stripes to all ranks of a node, whatever the format knows"
   CHECK(work_of("pnetcdf/auto/stripe=16KiB", s, columns).messages == n * (n - 1));
 }
 
+TEST_CASE("auto judges a variable by all blocks of a rank, not by the first") {
+  const Scratch scratch;
+  const auto n = static_cast<std::size_t>(size_of(MPI_COMM_WORLD)),
+             rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD));
+  Schema s;
+  s.dimensions = {{"x", 64 * n, true}};
+  s.variables = {{"v", Type::float64, {"x"}, {}}};
+  std::vector<io::Block> blocks(1, {{0}, {0}, {}}); // an empty one, then values dealt round-robin
+  std::vector<double> values;
+  for (std::size_t k = 0; k < 64; ++k) {
+    blocks.push_back({{k * n + rank}, {1}, {}, {}, k});
+    values.push_back(static_cast<double>(k * n + rank));
+  }
+  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto"));
+  const auto file = writer.open(scratch / "ex.nc", s);
+  file->put_blocks("v", io::no_record, blocks, reinterpret_cast<const std::byte*>(values.data()),
+                   Type::float64);
+  file->close();
+  CHECK(io::summarize(MPI_COMM_WORLD, writer.statistics()).work.messages ==
+        size_of(MPI_COMM_WORLD) - 1);
+  const std::vector<double> found = io::Reader(scratch / "ex.nc", MPI_COMM_WORLD).read_all("v");
+  for (std::size_t x = 0; x < 64 * n; ++x) CHECK(found[x] == static_cast<double>(x));
+}
+
 TEST_CASE("messages are those that the cut asks for") {
   const int size = size_of(MPI_COMM_WORLD);
   const std::int64_t n = size, field = 12 * 8 * 8; // bytes of a record
@@ -169,17 +193,19 @@ namespace {
 class Notes final : public io::Format {
 public:
   struct Seen {
-    int posts = 0, waits = 0;
+    int slabs = 0, waits = 0;
     std::size_t elements = 0;
     bool all_lasting = true;
   };
   Notes(Seen& seen, int fails_on) : m_seen(seen), m_fails_on(fails_on) {}
   void define() override {}
-  void put(std::size_t, const io::Hyperslab& slab) override {
-    m_seen.posts += 1;
-    m_seen.elements += slab.elements();
-    m_seen.all_lasting = m_seen.all_lasting && slab.lasting &&
-                         slab.start.size() == slab.stride.size() && slab.start[0] == 8;
+  void put(std::size_t, const io::Slabs& slabs) override {
+    for (const io::Hyperslab& slab : slabs) {
+      m_seen.slabs += 1;
+      m_seen.elements += slab.elements();
+      m_seen.all_lasting = m_seen.all_lasting && slab.lasting &&
+                           slab.start.size() == slab.stride.size() && slab.start[0] == 8;
+    }
     if (rank_in(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
   }
   void wait() override { m_seen.waits += 1; }
@@ -213,16 +239,16 @@ TEST_CASE("the inner format gets equally many lasting pieces on all ranks, faile
                      {1, mine.count[0], 8},
                      {0, 8, 1},
                      reinterpret_cast<const std::byte*>(values.data())};
-  format->put(0, slab);
+  format->put(0, {slab});
   if (rank == size - 1) {
     CHECK_THROWS_AS(format->wait(), io::Error);
   } else {
     CHECK_NOTHROW(format->wait());
   }
-  int most[] = {seen.posts, -seen.posts, seen.waits, -seen.waits};
+  int most[] = {seen.slabs, -seen.slabs, seen.waits, -seen.waits};
   MPI_Allreduce(MPI_IN_PLACE, most, 4, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   CHECK((most[0] == -most[1] && most[2] == -most[3]));
-  CHECK((seen.posts > 0 && seen.all_lasting));
+  CHECK((seen.slabs > 0 && seen.all_lasting));
   MPI_Allreduce(MPI_IN_PLACE, &seen.elements, 1, MPI_UNSIGNED_LONG, MPI_SUM, MPI_COMM_WORLD);
   CHECK(seen.elements == 12 * 8);
 }

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <utility>
 
 using namespace nunatak::io;
@@ -311,47 +310,67 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
   schema.dimensions = {{"y", P * n, true}, {"x", P * n, true}};
   schema.variables = {{"v", Type::float64, {"y", "x"}, {}}};
   std::vector<int> aggregators;
-  Round round;
-  round.groups = {0};
-  round.types = {Type::float64};
+  std::vector<Box> mine; // of each rank
   for (std::size_t r = 0; r < P * P; ++r) {
     if (r % P == 0) aggregators.push_back(static_cast<int>(r));
-    round.given.push_back({Box{{r / P * n, r % P * n}, {n, n}}});
+    mine.push_back({{r / P * n, r % P * n}, {n, n}});
   }
-  const auto count = [&](const Boxes& boxes) { // messages; checks that both sides agree
-    round.boxes = {boxes};
-    std::map<std::pair<int, int>, std::size_t> bytes;
-    std::size_t elements = 0;
+  const auto count = [&](const Boxes& boxes) { // messages; checks what arrives
+    std::map<int, std::vector<Channel>> receives;
+    std::size_t messages = 0, elements = 0;
     for (int rank = 0; rank < static_cast<int>(P * P); ++rank) {
-      const Plan plan = make_plan(rank, aggregators, round);
-      for (const Channel& c : plan.sends) bytes[{rank, c.rank}] += c.bytes;
-      for (const Channel& c : plan.receives) {
-        if (c.rank != rank) bytes[{c.rank, rank}] -= c.bytes;
+      const Round round{{Type::float64}, {{mine[static_cast<std::size_t>(rank)]}}, {boxes}};
+      for (Channel& c : make_sends(aggregators, round)) {
+        messages += c.rank != rank;
+        receives[std::exchange(c.rank, rank)].push_back(c);
       }
+    }
+    for (std::size_t a = 0; a < P; ++a) {
+      const Plan plan =
+          make_plan(aggregators[a], {}, receives[aggregators[a]], {Type::float64}, {boxes[a]});
+      CHECK(plan.targets.size() == 1);
+      CHECK(plan.target_bytes == 8 * P * n * n);
       for (const Target& t : plan.targets) elements += t.box.elements();
     }
-    CHECK(std::all_of(bytes.begin(), bytes.end(), [](const auto& b) { return b.second == 0; }));
     CHECK(elements == P * n * P * n);
-    return bytes.size();
+    return messages;
   };
   CHECK(count(slab_boxes(schema, 0, P)) == P * P - P); // a slab is a row of ranks
   // every rank lies in one rectangle: a message, unless it is the rank's own
   const Boxes rectangles = Rectangles(schema, P).boxes(0, false);
   std::size_t own = 0;
-  for (std::size_t a = 0; a < P; ++a)
-    own += meet(rectangles[a].at(0), *round.given[a * P][0]).elements() > 0;
+  for (std::size_t a = 0; a < P; ++a) own += meet(rectangles[a].at(0), mine[a * P]).elements() > 0;
   CHECK(count(rectangles) == P * P - own);
 }
 
 TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
-  Round round;
-  round.groups = {0, 0};
-  round.types = {Type::int8};
-  round.boxes = {{{Box{{0, 0}, {2, 4}}, Box{{2, 0}, {2, 4}}}}};
-  round.given = {{Box{{0, 0}, {2, 2}}, std::nullopt}, {Box{{0, 2}, {2, 2}}, Box{{3, 1}, {1, 3}}}};
-  const Plan plan = make_plan(0, {0}, round);
+  const Boxes boxes = {{box2(0, 0, 2, 4), box2(2, 0, 2, 4)}};
+  const auto sends = [&](int rank, const std::vector<Box>& mine) {
+    std::vector<Channel> to_0 = make_sends({0}, {{Type::int8}, {mine}, {boxes}});
+    to_0.at(0).rank = rank;
+    return to_0[0];
+  };
+  const Plan plan = make_plan(
+      0, {}, {sends(0, {box2(0, 0, 2, 2)}), sends(1, {box2(0, 2, 2, 2), box2(3, 1, 1, 3)})},
+      {Type::int8}, boxes);
   REQUIRE(plan.targets.size() == 2);
-  CHECK(plan.targets[0].box == Box{{0, 0}, {2, 4}});
-  CHECK(plan.targets[1].box == Box{{3, 1}, {1, 3}});
-  CHECK((plan.receives.size() == 2 && plan.receives[1].bytes == 8 + 8));
+  CHECK((plan.targets[0].is_covered && plan.targets[0].parts.empty()));
+  CHECK(!plan.targets[1].is_covered);
+  CHECK(plan.targets[1].parts == std::vector<Box>{box2(3, 1, 1, 3)});
+  CHECK((plan.receives.size() == 2 && plan.receives[1].bytes == 8));
+}
+
+TEST_CASE("variables in the same boxes have one list of transfers") {
+  const std::vector<Box> runs = {box2(0, 1, 2, 1), box2(0, 4, 2, 2)}, other = {box2(0, 0, 2, 6)};
+  const Boxes whole = {{box2(0, 0, 2, 6)}}, half = {{box2(0, 0, 2, 5)}};
+  const Round round{{Type::float64, Type::int8, Type::float64, Type::float32},
+                    {runs, runs, other, runs},
+                    {whole, whole, whole, half}};
+  const Channel channel = make_sends({3}, round).at(0);
+  REQUIRE(channel.lists.size() == 3);
+  REQUIRE(channel.segments.size() == 4);
+  CHECK((channel.segments[1].list == 0 && channel.segments[1].offset == 6 * 8));
+  CHECK((channel.segments[3].list == 2 && channel.bytes == 6 * 8 + 8 + 12 * 8 + 4 * 4));
+  CHECK(channel.lists[2][1].box == box2(0, 4, 2, 1));
+  CHECK(channel.lists[2][1].before == 2);
 }

@@ -148,7 +148,8 @@ TEST_CASE("the sum of what is put does not depend on what a format does with it"
     io::packed(io::slice(all, 0, 0, 1), Type::float32, buffer);
   };
   const auto sum_with = [&](const auto& write) {
-    return io::summed(slab, Type::float32, shape, write);
+    return io::summed({slab}, Type::float32, shape,
+                      [&](const io::Slabs& slabs) { write(slabs[0]); });
   };
   const std::uint64_t right = sum_with([&](const io::Hyperslab& all) {
     io::Buffer buffer;

@@ -40,11 +40,10 @@ template <class T> T pattern(std::size_t v, std::size_t record, std::uint64_t pl
 
 /// f(place, offset) for every element of a box; offset = sum of index times stride, memory order.
 template <class F>
-void for_each_element(const std::vector<std::size_t>& shape, const Box& box,
-                      const std::vector<std::ptrdiff_t>& stride, const F& f) {
+void for_each_element(const Indices& shape, const Box& box, const Strides& stride, const F& f) {
   const std::size_t n = shape.size();
   if (box.elements() == 0) return;
-  std::vector<std::size_t> rows = box.count, index(n, 0);
+  Indices rows = box.count, index(n, 0);
   rows.back() = 1;
   do {
     std::uint64_t place = 0;
@@ -61,8 +60,7 @@ void for_each_element(const std::vector<std::size_t>& shape, const Box& box,
 /// `first`: the first element of the box.
 template <class T>
 void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& box,
-              const std::vector<std::size_t>& shape, const std::vector<std::ptrdiff_t>& stride,
-              T* first) {
+              const Indices& shape, const Strides& stride, T* first) {
   if (w.variables[v].content == Content::masked) {
     const std::size_t nx = shape.back(), ny = shape[shape.size() - 2];
     for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
@@ -96,7 +94,7 @@ Arrays::Arrays(const Workload& workload, int rank, int ranks)
 Arrays::Parts Arrays::make_parts(const WorkloadVariable& variable) const {
   Parts parts;
   for (const Box& box : boxes_of(m_workload, variable, m_rank, m_ranks)) {
-    Part part{box, std::vector<std::ptrdiff_t>(box.count.size()), parts.elements};
+    Part part{box, Strides(box.count.size(), 0), parts.elements};
     std::size_t next = 1;
     for (std::size_t d = box.count.size(); d-- > 0;) {
       const std::size_t ring =
@@ -122,7 +120,7 @@ void Arrays::fill(std::size_t record) {
   for (std::size_t v = 0; v < m_of.size(); ++v) {
     const WorkloadVariable& variable = m_workload.variables[v];
     if (m_of[v] == nullptr || (!variable.records && m_record)) continue;
-    const std::vector<std::size_t> shape = m_workload.shape(variable);
+    const Indices shape = m_workload.shape(variable);
     io::with_type(variable.type, [&](auto type) {
       auto* const data = reinterpret_cast<decltype(type)*>(m_data[v].data());
       for (const Part& part : m_of[v]->parts)
@@ -144,7 +142,7 @@ std::vector<io::Block> Arrays::blocks(std::size_t v, const std::string& order) c
   std::vector<io::Block> blocks;
   for (const Part& part : m_of[v]->parts) {
     blocks.emplace_back();
-    blocks.back().of = m_of[v]->parts.size();
+    blocks.back().offset = part.first;
     for (const std::size_t d : places) {
       blocks.back().start.push_back(part.box.start[d]);
       blocks.back().count.push_back(part.box.count[d]);
@@ -165,15 +163,12 @@ std::vector<io::Parts> Arrays::parts(MPI_Comm comm, const std::string& order) co
     }
     io::Parts& same = known[m_of[v]];
     if (same == nullptr) {
-      std::vector<std::optional<Box>> mine;
-      for (const io::Block& block : blocks(v, order)) mine.push_back(Box{block.start, block.count});
-      const std::vector<std::size_t> lengths(mine.size(), mine[0]->start.size());
-      const auto boxes = io::gather_boxes(comm, mine, lengths);
+      std::vector<Box> mine;
+      for (const io::Block& block : blocks(v, order)) mine.push_back({block.start, block.count});
+      const std::vector<Box> boxes = io::gather_boxes(comm, mine);
       std::vector<io::Part> all;
-      for (std::size_t r = 0; r < boxes.size(); ++r) {
-        for (const auto& box : boxes[r]) {
-          if (box->elements() > 0) all.push_back({static_cast<int>(r), *box});
-        }
+      for (std::size_t n = 0; n < boxes.size(); ++n) {
+        if (boxes[n].elements() > 0) all.push_back({static_cast<int>(n / mine.size()), boxes[n]});
       }
       same = io::make_parts(all);
     }
@@ -199,8 +194,8 @@ std::size_t Arrays::runs(const std::string& order) const {
       const auto in_file = [&](const Box& box) {
         return in_file_order(m_workload, variable, order, box);
       };
-      const std::vector<std::size_t> shape = m_workload.shape(variable);
-      const Box whole = in_file({std::vector<std::size_t>(shape.size(), 0), shape});
+      const Indices shape = m_workload.shape(variable);
+      const Box whole = in_file({Indices(shape.size(), 0), shape});
       for (const Part& part : m_of[v]->parts) {
         if (part.box.elements() > 0) runs->second += io::runs_in(in_file(part.box), whole);
       }
@@ -233,14 +228,8 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
       file.put_all(variable.name, coordinates(variable));
       return;
     }
-    const std::vector<io::Block> of_file = blocks(v, order);
-    io::with_type(variable.type, [&](auto type) {
-      const auto* const data = reinterpret_cast<const decltype(type)*>(m_data[v].data());
-      for (std::size_t b = 0; b < of_file.size(); ++b) {
-        file.put(variable.name, variable.records ? record : io::no_record, of_file[b],
-                 data == nullptr ? nullptr : data + m_of[v]->parts[b].first);
-      }
-    });
+    file.put_blocks(variable.name, variable.records ? record : io::no_record, blocks(v, order),
+                    m_data[v].data(), variable.type);
   };
   for (std::size_t v = 0; v < m_of.size() && record == 0; ++v) {
     if (!m_workload.variables[v].records) put_variable(v);
@@ -254,7 +243,7 @@ void Arrays::put(io::File& file, std::size_t record, const std::string& order) c
 std::string Arrays::difference(std::size_t v, const Box& box, std::size_t record,
                                const std::string& order, const std::vector<double>& found) const {
   const WorkloadVariable& variable = m_workload.variables[v];
-  std::vector<std::ptrdiff_t> stride(box.count.size()); // of `found`, by dimension in memory
+  Strides stride(box.count.size(), 0); // of `found`, by dimension in memory
   std::ptrdiff_t next = 1;
   const std::vector<std::size_t> places = file_order(m_workload, variable, order);
   for (std::size_t n = places.size(); n-- > 0;) {

@@ -52,9 +52,9 @@ public:
 
 private:
   struct Part {
-    Box box;                            ///< owned
-    std::vector<std::ptrdiff_t> stride; ///< per dimension, in elements
-    std::size_t first = 0;              ///< first owned element, of all of the variable
+    Box box;               ///< owned
+    Strides stride;        ///< per dimension, in elements
+    std::size_t first = 0; ///< first owned element, of all of the variable
   };
   /// The parts of variables with the same dimensions and content, and their elements with ghosts.
   struct Parts {

@@ -54,7 +54,7 @@ bool is_all_missing(const Workload& workload, const Box& box) {
 /// The runs of a scattered variable: of one or two cut dimensions, which follow one another.
 std::vector<Box> scattered_boxes(const Workload& workload, const WorkloadVariable& variable,
                                  std::size_t rank, std::size_t ranks) {
-  Box whole{std::vector<std::size_t>(variable.dimensions.size(), 0), workload.shape(variable)};
+  Box whole{Indices(variable.dimensions.size(), 0), workload.shape(variable)};
   std::vector<std::size_t> cut;
   for (std::size_t d = 0; d < variable.dimensions.size(); ++d) {
     if (workload.dimension(variable.dimensions[d]).cut_along >= 0) cut.push_back(d);
@@ -90,8 +90,8 @@ const WorkloadDimension& Workload::dimension(const std::string& name_) const {
   return *found;
 }
 
-std::vector<std::size_t> Workload::shape(const WorkloadVariable& variable) const {
-  std::vector<std::size_t> lengths;
+Indices Workload::shape(const WorkloadVariable& variable) const {
+  Indices lengths;
   for (const std::string& d : variable.dimensions) lengths.push_back(dimension(d).length);
   return lengths;
 }
@@ -178,8 +178,8 @@ std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& vari
   }
   std::size_t most = 0;
   for (const auto& of_rank : boxes) most = std::max(most, of_rank.size());
-  boxes[rank].resize(most, Box{std::vector<std::size_t>(variable.dimensions.size(), 0),
-                               std::vector<std::size_t>(variable.dimensions.size(), 0)});
+  const Indices none(variable.dimensions.size(), 0);
+  boxes[rank].resize(most, Box{none, none});
   return boxes[rank];
 }
 

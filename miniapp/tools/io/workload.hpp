@@ -50,6 +50,8 @@ struct WorkloadVariable {
 };
 
 using io::Box;
+using io::Indices;
+using io::Strides;
 
 struct Workload {
   std::string name, text; ///< "pism:G5km"; source
@@ -66,7 +68,7 @@ struct Workload {
   std::function<bool(std::size_t j, std::size_t i)> is_missing;
 
   const WorkloadDimension& dimension(const std::string& name) const;
-  std::vector<std::size_t> shape(const WorkloadVariable& variable) const;
+  Indices shape(const WorkloadVariable& variable) const;
   /// fixed: coordinates and arrays without records
   std::uint64_t bytes_per_record() const, fixed_bytes() const;
 
