@@ -36,15 +36,16 @@ public:
       m_movers = aggregators(topology, std::max(1, options.aggregators));
     } else if (m_row.boxes != nullptr) {
       m_movers = aggregators_of(options, topology);
+      if (m_row.chooses) m_movers = one_per_server(m_movers, stripes);
     }
-    m_deal = {m_movers.size(), stripes.bytes};
+    m_deal = {m_movers.size(), stripes.bytes, stripes.servers};
     m_copies = Waiting(options.copy_bytes(), m_collects ? ranks : m_movers.size());
     m_runs.resize(ranks + (m_has_servers ? m_movers.size() : 0));
   }
 
   void put(std::size_t v, std::size_t record) {
     m_record = record;
-    if (m_movers.empty() || (m_row.chooses && move_of(v) == Move::none)) {
+    if (m_movers.empty() || (m_row.chooses && !moves(v))) {
       return for_each_part(v, whole_box(m_schema, v),
                            [&](int rank, const Box& part) { write(v, rank, part); });
     }
@@ -76,8 +77,7 @@ private:
   Boxes boxes_of(std::size_t v) const {
     if (m_has_servers) return server_boxes(m_options, m_schema, v, m_movers.size());
     if (m_options.format == "serial") return {{whole_box(m_schema, v)}};
-    if (m_row.chooses)
-      return run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin, m_moves.at(shape_of(v)));
+    if (m_row.chooses) return run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin);
     if (!m_collects) return m_row.boxes(m_schema, v, m_movers.size(), m_stripes.bytes);
     std::uint64_t begin = ~std::uint64_t{0}, end = 0; // of all that is collected
     for (const std::size_t u : m_puts) {
@@ -109,19 +109,15 @@ private:
   Shape shape_of(std::size_t v) const { return {whole_box(m_schema, v).count, type_of(v)}; }
 
   /// The choice of `auto`, made once for each shape and type.
-  Move move_of(std::size_t v) {
-    const auto [found, is_new] = m_moves.try_emplace(shape_of(v), Move::none);
+  bool moves(std::size_t v) {
+    const auto [found, is_new] = m_moves.try_emplace(shape_of(v), false);
     if (!is_new) return found->second;
-    const auto boxes = [&](Move move) {
-      return run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin, move);
-    };
-    const Boxes in_turn = boxes(Move::in_turn), in_order = boxes(Move::in_order);
+    const Boxes boxes = run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin);
     MoveCounts sum;
     for_each_part(v, whole_box(m_schema, v), [&](int rank, const Box& part) {
-      sum += move_counts(m_schema, v, part, in_turn, in_order,
-                         near_aggregators(m_topology, m_movers, rank));
+      sum += move_counts(m_schema, v, part, boxes, near_aggregators(m_topology, m_movers, rank));
     });
-    return found->second = best_move(sum, m_deal, m_stripes.locks);
+    return found->second = should_move(sum, m_deal, m_stripes.locks);
   }
 
   /// What waits goes to the ranks or servers that write it, in `n_parts` steps.
@@ -209,7 +205,7 @@ private:
   std::vector<int> m_movers;      ///< ranks or servers that write what others put, ascending
   Deal m_deal;                    ///< auto
   std::size_t m_record = 0;
-  std::map<Shape, Move> m_moves;
+  std::map<Shape, bool> m_moves;
   std::vector<std::size_t> m_puts;  ///< variables that wait
   Waiting m_copies;                 ///< their bytes
   std::vector<std::size_t> m_batch; ///< their bytes on each server

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -114,6 +115,23 @@ bool locks_extents(const char* folder) {
   return type == lustre || type == gpfs || ::getxattr(folder, "lustre.lov", nullptr, 0) > 0;
 }
 
+/// Among how many servers the stripes of a file in this folder are dealt, as far as its Lustre
+/// layout says (struct lov_user_md, versions 1 and 3); 0: unknown.
+std::uint64_t servers_of(const char* folder) {
+  struct {
+    std::uint32_t magic, pattern;
+    std::uint64_t object[2];
+    std::uint32_t bytes;
+    std::uint16_t servers, first;
+  } layout{};
+  char attribute[4096] = {};
+  if (::getxattr(folder, "lustre.lov", attribute, sizeof attribute) < 0) return 0;
+  std::memcpy(&layout, attribute, sizeof layout);
+  constexpr std::uint16_t all = 0xffff;
+  const bool is_plain = layout.magic == 0x0bd10bd0 || layout.magic == 0x0bd30bd0;
+  return is_plain && layout.servers != all ? layout.servers : 0;
+}
+
 /// The format inside a layout that moves values.
 OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   const LayoutRow& row = layout_row(options);
@@ -134,7 +152,7 @@ OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology&
 } // namespace
 
 Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options) {
-  std::uint64_t found[] = {0, 0}; // block, locks
+  std::uint64_t found[] = {0, 0, 0}; // block, locks, servers
   if (rank_in(comm) == 0) {
     std::string folder = std::filesystem::path(path).parent_path().string();
     if (folder.empty()) folder = ".";
@@ -142,9 +160,10 @@ Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& option
     if (::stat(folder.c_str(), &status) == 0)
       found[0] = static_cast<std::uint64_t>(status.st_blksize);
     found[1] = locks_extents(folder.c_str()) ? 1 : 0;
+    found[2] = servers_of(folder.c_str());
   }
-  MPI_Bcast(found, 2, MPI_UINT64_T, 0, comm);
-  return {stripe_of(options.stripe, found[0]), found[1] != 0};
+  MPI_Bcast(found, 3, MPI_UINT64_T, 0, comm);
+  return {stripe_of(options.stripe, found[0]), found[1] != 0, found[2]};
 }
 
 std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const Schema& schema,

@@ -44,7 +44,7 @@ class ByCost {
 public:
   ByCost(MPI_Comm comm, const Schema& schema, const Topology& topology,
          const std::vector<int>& aggregators, const Stripes& stripes, const Format& native)
-      : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripes.bytes},
+      : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripes.bytes, stripes.servers},
         m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_locks(stripes.locks),
         m_native(native), m_costs(schema.variables.size()) {}
 
@@ -55,16 +55,19 @@ public:
           m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
       if (is_new) place->second = cost_of(v, slabs);
       cost = &place->second;
-      Totals& totals = cost->move != Move::none ? m_move : m_stay;
+      Totals& totals = cost->moves ? m_move : m_stay;
       totals.variables += 1;
       totals.calls += cost->calls;
       totals.sent += cost->sent;
     }
-    return cost->move != Move::none;
+    return cost->moves;
   }
 
   /// What each aggregator writes of a variable that moves.
-  Boxes boxes(std::size_t v) { return boxes(v, m_costs[v]->move); }
+  Boxes boxes(std::size_t v) {
+    if (m_packed.empty()) m_packed = begins_of(packed_layout(m_schema));
+    return run_boxes(m_schema, v, m_deal, m_native.first_byte(v).value_or(m_packed[v]));
+  }
 
   std::string text() const {
     const auto n = [](std::int64_t number) { return std::to_string(number); };
@@ -78,27 +81,21 @@ private:
   /// Of all ranks together.
   struct Cost {
     std::int64_t calls = 0, sent = 0; ///< native calls; bytes sent if the values move
-    Move move = Move::none;
+    bool moves = false;
   };
 
   /// From what all ranks have of a variable: one small reduction for its shape and type.
   Cost cost_of(std::size_t v, const Slabs& slabs) {
+    if (distributed_places(m_schema, v).empty()) return {1, 0, false}; // one rank has all of it
     MoveCounts counts;
-    const Boxes in_turn = boxes(v, Move::in_turn), in_order = boxes(v, Move::in_order);
+    const Boxes of_aggregators = boxes(v);
     const bool has_record = m_schema.has_records(m_schema.variables[v]);
     for (const Hyperslab& slab : slabs) {
       if (slab.elements() == 0) continue;
-      counts += move_counts(m_schema, v, slab.box(has_record), in_turn, in_order, m_near);
+      counts += move_counts(m_schema, v, slab.box(has_record), of_aggregators, m_near);
     }
-    MPI_Allreduce(MPI_IN_PLACE, &counts, 4, MPI_INT64_T, MPI_SUM, m_comm);
-    const Move move = best_move(counts, m_deal, m_locks);
-    return {counts.calls, move == Move::in_order ? counts.in_order : counts.in_turn, move};
-  }
-
-  Boxes boxes(std::size_t v, Move move) {
-    if (m_packed.empty()) m_packed = begins_of(packed_layout(m_schema));
-    const std::uint64_t begin = m_native.first_byte(v).value_or(m_packed[v]);
-    return run_boxes(m_schema, v, m_deal, begin, move);
+    MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
+    return {counts.calls, counts.sent, should_move(counts, m_deal, m_locks)};
   }
 
   struct Totals {
@@ -130,53 +127,49 @@ std::vector<std::size_t> near_aggregators(const Topology& topology,
   return near;
 }
 
-MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, const Boxes& in_turn,
-                       const Boxes& in_order, const std::vector<std::size_t>& near) {
+MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, const Boxes& boxes,
+                       const std::vector<std::size_t>& near) {
   const auto size = static_cast<std::int64_t>(bytes_of(schema.variables[v].type)),
              bytes = static_cast<std::int64_t>(mine.elements()) * size;
-  const auto sent = [&](const Boxes& boxes) {
-    std::int64_t far = bytes;
-    for (const std::size_t a : near) {
-      for (const Box& box : boxes[a])
-        far -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
-    }
-    return far;
-  };
-  return {static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v))), bytes, sent(in_turn),
-          sent(in_order)};
+  std::int64_t sent = bytes;
+  for (const std::size_t a : near) {
+    for (const Box& box : boxes[a])
+      sent -= static_cast<std::int64_t>(meet(mine, box).elements()) * size;
+  }
+  return {static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v))), bytes, sent};
 }
 
-Move best_move(const MoveCounts& counts, const Deal& deal, bool locks) {
+bool should_move(const MoveCounts& counts, const Deal& deal, bool locks) {
   const auto calls = static_cast<double>(counts.calls), bytes = static_cast<double>(counts.bytes),
-             in_turn = static_cast<double>(counts.in_turn),
-             in_order = static_cast<double>(counts.in_order);
-  const Move move = in_order < 0.75 * in_turn ? Move::in_order : Move::in_turn;
-  const double native = calls * (call_cost + (locks ? lock_cost * in_order / bytes : 0.0)),
-               moved =
-                   std::min(in_turn, in_order) + bytes / static_cast<double>(deal.run) * call_cost;
-  return calls > 1.0 && moved < native ? move : Move::none;
+             sent = static_cast<double>(counts.sent);
+  const double native = calls * (call_cost + (locks ? lock_cost * sent / bytes : 0.0)),
+               moved = sent + bytes / static_cast<double>(deal.run) * call_cost;
+  return calls > 1.0 && moved < native;
 }
 
-Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin,
-                Move move) {
+std::vector<int> one_per_server(const std::vector<int>& aggregators, const Stripes& stripes) {
+  if (stripes.servers == 0 || stripes.servers >= aggregators.size()) return aggregators;
+  std::vector<int> chosen;
+  for (std::size_t s = 0; s < stripes.servers; ++s)
+    chosen.push_back(aggregators[s * aggregators.size() / stripes.servers]);
+  return chosen;
+}
+
+Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint64_t begin) {
   const Box whole = whole_box(schema, v);
   const std::size_t size = bytes_of(schema.variables[v].type), total = whole.elements();
-  const std::uint64_t end = begin + total * size, first = (begin + deal.run - 1) / deal.run,
-                      last = end / deal.run; // the runs that lie wholly in the variable
+  const std::uint64_t end = begin + total * size;
   Boxes boxes(deal.aggregators);
   if (whole.count.empty()) {
-    boxes[begin / deal.run % deal.aggregators] = {whole};
+    boxes[deal.owner(begin)] = {whole};
     return boxes;
   }
   const auto border = [&](std::uint64_t byte) { // the element that begins at or contains it
     return std::min<std::size_t>(total, (byte - begin) / size);
   };
   for (std::uint64_t byte = begin; byte < end;) {
-    const std::uint64_t n = byte / deal.run, stop = (n + 1) * deal.run;
-    const bool in_order = move == Move::in_order && n >= first && n < last;
-    append_run(
-        whole, border(byte), border(stop),
-        boxes[in_order ? (n - first) * deal.aggregators / (last - first) : n % deal.aggregators]);
+    const std::uint64_t stop = (byte / deal.run + 1) * deal.run;
+    append_run(whole, border(byte), border(stop), boxes[deal.owner(byte)]);
     byte = stop;
   }
   return boxes;
@@ -222,12 +215,12 @@ std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Opt
                                   const Topology& topology, const std::vector<int>& aggregators,
                                   std::unique_ptr<Format> inner, const Stripes& stripes) {
   if (stripes.locks) inner->use_stripe(stripes.bytes);
-  const auto by_cost =
-      std::make_shared<ByCost>(comm, schema, topology, aggregators, stripes, *inner);
+  const std::vector<int> owners = one_per_server(aggregators, stripes);
+  const auto by_cost = std::make_shared<ByCost>(comm, schema, topology, owners, stripes, *inner);
   const Choice choice{[=](std::size_t v, const Slabs& slabs) { return by_cost->moves(v, slabs); },
                       [=] { return by_cost->text(); }};
   return make_remap(
-      comm, schema, options, topology, aggregators,
+      comm, schema, options, topology, owners,
       [=](const Schema&, std::size_t v) { return by_cost->boxes(v); }, std::move(inner), choice);
 }
 

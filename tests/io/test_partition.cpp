@@ -28,7 +28,7 @@ const std::map<std::string, BoxesBy> layouts = {
     {"morton",
      [](const Schema& s, std::size_t v, std::size_t n) { return segment_boxes(s, v, n, 100); }},
     {"auto", [](const Schema& s, std::size_t v, std::size_t n) {
-       return run_boxes(s, v, {n, 64}, 60, Move::in_order);
+       return run_boxes(s, v, {n, 64}, 60);
      }}};
 
 Schema ice(std::size_t rows, std::size_t columns) { return pattern::ice(rows, columns, 3); }
@@ -176,13 +176,12 @@ TEST_CASE("slabs, tiles and rectangles are where the papers put them") {
   CHECK(segment_boxes(schema, v("temp"), 1, 1)[0].size() == 128); // a column is more than a stripe
 }
 
-TEST_CASE("stripes of the file are owned in turn or in order, and runs are counted") {
+TEST_CASE("stripes of the file are owned in turn, and runs are counted") {
   const Schema schema = ice(20, 30);
   const std::size_t v = schema.variable("temp"), row = 30, level = 20 * row; // 3 levels
-  const Deal deal{4, 1000};
   constexpr std::uint64_t begin = 400; // 8 divides all: no element lies on a border
-  for (const Move move : {Move::in_turn, Move::in_order}) {
-    const Boxes boxes = run_boxes(schema, v, deal, begin, move);
+  for (const Deal& deal : {Deal{4, 1000}, Deal{4, 1000, 6}}) {
+    const Boxes boxes = run_boxes(schema, v, deal, begin);
     std::vector<std::uint64_t> owners(3 * level, deal.aggregators);
     for (std::size_t a = 0; a < deal.aggregators; ++a) {
       for (const Box& box : boxes[a]) {
@@ -192,10 +191,9 @@ TEST_CASE("stripes of the file are owned in turn or in order, and runs are count
           CHECK(std::exchange(owners[n], a) == deal.aggregators);
       }
     }
-    for (std::size_t n = 0; n < owners.size(); ++n) { // bytes 400 to 14,800: 13 whole stripes
+    for (std::size_t n = 0; n < owners.size(); ++n) {
       const std::uint64_t stripe = (begin + 8 * n) / 1000;
-      const bool is_edge = move == Move::in_turn || stripe == 0 || stripe == 14;
-      CHECK(owners[n] == (is_edge ? stripe % 4 : (stripe - 1) * 4 / 13));
+      CHECK(owners[n] == (deal.servers == 0 ? stripe % 4 : stripe % 6 % 4));
     }
   }
 
@@ -257,13 +255,15 @@ TEST_CASE("the length of a stripe: what is asked for, else the file system's") {
 TEST_CASE("auto: what costs least, by counts of all ranks") {
   constexpr std::int64_t KiB = 1 << 10, MiB = KiB * KiB;
   const Deal deal{8, MiB};
-  const auto best = [&](MoveCounts counts, bool locks) { return best_move(counts, deal, locks); };
-  CHECK(best({1, 64 * MiB, 60 * MiB, 60 * MiB}, true) == Move::none);    // one long run
-  CHECK(best({5000, 8 * MiB, 7 * MiB, 7 * MiB}, true) == Move::in_turn); // short runs
-  CHECK(best({5000, 8 * MiB, 7 * MiB, MiB}, true) == Move::in_order);    // most are on their node
-  CHECK(best({100, 8 * MiB, 7 * MiB, 7 * MiB}, false) == Move::none);    // runs of 80 KiB
-  CHECK(best({100, 8 * MiB, 7 * MiB, 7 * MiB}, true) == Move::in_turn);  // and a lock for each
-  CHECK(best({8, 64 * MiB, 56 * MiB, 3 * MiB}, true) == Move::none);     // few locks
+  CHECK_FALSE(should_move({1, 64 * MiB, 60 * MiB}, deal, true));  // one long run
+  CHECK(should_move({5000, 8 * MiB, 7 * MiB}, deal, true));       // short runs
+  CHECK_FALSE(should_move({100, 8 * MiB, 7 * MiB}, deal, false)); // runs of 80 KiB
+  CHECK(should_move({100, 8 * MiB, 7 * MiB}, deal, true));        // and a lock for each
+  CHECK_FALSE(should_move({8, 64 * MiB, 56 * MiB}, deal, true));  // few locks
+  const std::vector<int> ranks = {0, 8, 16, 24, 32};
+  CHECK(one_per_server(ranks, {MiB, true, 3}) == std::vector<int>{0, 8, 24});
+  CHECK(one_per_server(ranks, {MiB, true, 9}) == ranks);
+  CHECK(one_per_server(ranks, {MiB}) == ranks); // unknown
 }
 
 TEST_CASE("auto: the aggregators of a rank's node, on one node the rank itself") {
