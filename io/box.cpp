@@ -20,8 +20,8 @@ std::size_t Box::elements() const {
 
 Box Box::in_record(std::size_t record) const {
   Box box = *this;
-  box.start.push_front(record);
-  box.count.push_front(1);
+  box.start.insert(box.start.begin(), record);
+  box.count.insert(box.count.begin(), 1);
   return box;
 }
 

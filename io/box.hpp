@@ -49,9 +49,10 @@ public:
       throw Error("expected at most " + std::to_string(most) + " dimensions, found more");
     m_values[m_size++] = value;
   }
-  void push_front(T value) {
+  void insert(const T* before, T value) {
+    const std::ptrdiff_t place = before - data();
     push_back(value);
-    std::rotate(begin(), end() - 1, end());
+    std::rotate(begin() + place, end() - 1, end());
   }
   friend bool operator==(const PerDimension& a, const PerDimension& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());

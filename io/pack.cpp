@@ -21,9 +21,9 @@ Box Hyperslab::box(bool has_record) const {
 }
 
 void Hyperslab::insert_record(std::size_t record) {
-  start.push_front(record);
-  count.push_front(1);
-  stride.push_front(0);
+  start.insert(start.begin(), record);
+  count.insert(count.begin(), 1);
+  stride.insert(stride.begin(), 0);
 }
 
 Hyperslab Hyperslab::without_record() const {
@@ -148,6 +148,7 @@ void pack_as(const Hyperslab& slab, std::byte* target, const Strides& target_str
     }
   }
   const Loop row = n > 0 ? loops[--n] : Loop{1, 1, 1, 0};
+  if (n == 0) return copy_row(from, to, row, units, first_key, sum);
   // A plane: the fastest dimension of the file and, if different, that of the memory.
   Loop* const end = loops.data() + n;
   Loop* const fastest = std::min_element(loops.data(), end, [](const Loop& a, const Loop& b) {
@@ -289,22 +290,22 @@ const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
   return target;
 }
 
-const std::byte* Copies::keep(const Hyperslab& slab, Type file_type) {
-  if (slab.lasting && is_packed(slab, file_type)) {
-    add_to_sum(slab, file_type);
-    return slab.data;
+void Copies::keep(Slabs& slabs, Type file_type) {
+  const auto stays = [&](const Hyperslab& s) { return s.lasting && is_packed(s, file_type); };
+  std::size_t elements = 0;
+  for (const Hyperslab& slab : slabs) elements += stays(slab) ? 0 : slab.elements();
+  if (m_used == m_buffers.size()) m_buffers.emplace_back();
+  std::byte* copy = m_buffers[m_used++].of_size(elements * bytes_of(file_type));
+  for (Hyperslab& slab : slabs) {
+    if (stays(slab)) {
+      add_to_sum(slab, file_type);
+      slab.sum = nullptr;
+    } else {
+      pack(slab, file_type, copy);
+      slab.now_packed(copy, file_type);
+      copy += slab.elements() * bytes_of(file_type);
+    }
   }
-  constexpr std::size_t least = std::size_t{1} << 20; // for many short ones together
-  const std::size_t bytes = (slab.elements() * bytes_of(file_type) + 7) / 8 * 8;
-  if (m_used == 0 || m_at + bytes > m_buffers[m_used - 1].size()) {
-    if (m_used == m_buffers.size()) m_buffers.emplace_back();
-    m_buffers[m_used++].of_size(std::max(bytes, least));
-    m_at = 0;
-  }
-  std::byte* const copy = m_buffers[m_used - 1].data() + m_at;
-  m_at += bytes;
-  pack(slab, file_type, copy);
-  return copy;
 }
 
 } // namespace nunatak::io

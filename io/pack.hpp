@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -75,7 +76,6 @@ class Buffer {
 public:
   std::byte* of_size(std::size_t bytes);
   std::byte* data() { return m_data.get(); }
-  std::size_t size() const { return m_size; }
 
 private:
   std::unique_ptr<std::byte[]> m_data;
@@ -115,14 +115,14 @@ private:
 /// Copies of hyperslabs that wait to be written; memory is reused for the next record.
 class Copies {
 public:
-  /// The values row-major as `file_type`: in place if the slab is lasting and packed, else a copy.
-  const std::byte* keep(const Hyperslab& slab, Type file_type);
-  void clear() { m_used = m_at = 0; }
+  /// Makes the values row-major, of `file_type`: in place if a slab is lasting and packed, else in
+  /// a copy.
+  void keep(Slabs& slabs, Type file_type);
+  void clear() { m_used = 0; }
 
 private:
-  std::vector<Buffer> m_buffers;
-  std::size_t m_used = 0; ///< buffers
-  std::size_t m_at = 0;   ///< bytes used of the last one
+  std::deque<Buffer> m_buffers;
+  std::size_t m_used = 0;
 };
 
 } // namespace nunatak::io

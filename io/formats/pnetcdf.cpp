@@ -77,7 +77,9 @@ public:
                       n_parts = m_waiting.parts(bytes);
     for (std::size_t part = 0; part < n_parts; ++part) {
       if (!m_waiting.has_room(bytes / n_parts)) write_pending();
-      for (const Hyperslab& slab : slabs) queue(v, part_of(slab, part, n_parts));
+      Slabs parts;
+      for (const Hyperslab& slab : slabs) parts.push_back(part_of(slab, part, n_parts));
+      queue(v, parts);
       m_waiting.add(std::max<std::size_t>(1, bytes / n_parts));
     }
   }
@@ -161,19 +163,21 @@ private:
     m_work.written_operations += 1;
   }
 
-  void queue(std::size_t v, const Hyperslab& slab) {
+  void queue(std::size_t v, Slabs& slabs) {
     const Variable& variable = m_schema.variables[v];
-    if (slab.elements() == 0) return;
-    const std::byte* const data = m_copies.keep(slab, variable.type);
-    const std::vector<MPI_Offset> start(slab.start.begin(), slab.start.end()),
-        count(slab.count.begin(), slab.count.end());
-    int request = NC_REQ_NULL;
-    keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), data,
-                         static_cast<MPI_Offset>(slab.elements()), mpi_type_of(variable.type),
-                         &request),
-         variable.name);
-    m_requests.push_back(request);
-    m_names.push_back(v);
+    m_copies.keep(slabs, variable.type);
+    for (const Hyperslab& slab : slabs) {
+      if (slab.elements() == 0) continue;
+      const PerDimension<MPI_Offset> start(slab.start.begin(), slab.start.end()),
+          count(slab.count.begin(), slab.count.end());
+      int request = NC_REQ_NULL;
+      keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), slab.data,
+                           static_cast<MPI_Offset>(slab.elements()), mpi_type_of(variable.type),
+                           &request),
+           variable.name);
+      m_requests.push_back(request);
+      m_names.push_back(v);
+    }
   }
 
   void keep(int status, const std::string& variable, const std::string& cause = "") {

@@ -94,14 +94,16 @@ std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends) {
   return receives;
 }
 
-Plan make_plan(int rank, std::vector<Channel> sends, std::vector<Channel> receives,
-               const std::vector<Type>& types, const Boxes& boxes) {
+Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round,
+               std::vector<Channel> sends, std::vector<Channel> receives) {
   Plan plan{std::move(sends), std::move(receives), {}, {}, 0};
   const auto is_own = [&](const Channel& c) { return c.rank == rank; };
   plan.sends.erase(std::remove_if(plan.sends.begin(), plan.sends.end(), is_own), plan.sends.end());
-  for (std::size_t p = 0; p < boxes.size(); ++p) {
+  const auto self = std::find(aggregators.begin(), aggregators.end(), rank);
+  for (std::size_t p = 0; p < round.boxes.size() && self != aggregators.end(); ++p) {
     plan.first_target.push_back(plan.targets.size());
-    for (const Box& box : boxes[p]) plan.targets.push_back({p, box, 0, false, {}});
+    for (const Box& box : round.boxes[p][static_cast<std::size_t>(self - aggregators.begin())])
+      plan.targets.push_back({p, box, 0, false, {}});
   }
   std::vector<std::size_t> filled(plan.targets.size(), 0);
   const auto for_each_transfer = [&](const auto& f) {
@@ -117,7 +119,7 @@ Plan make_plan(int rank, std::vector<Channel> sends, std::vector<Channel> receiv
     target.is_covered = filled[n] == target.box.elements();
     target.offset = plan.target_bytes;
     if (filled[n] > 0)
-      plan.target_bytes += whole_words(target.box.elements() * bytes_of(types[target.put]));
+      plan.target_bytes += whole_words(target.box.elements() * bytes_of(round.types[target.put]));
   }
   for_each_transfer([&](std::size_t n, const Box& part) {
     if (!plan.targets[n].is_covered) plan.targets[n].parts.push_back(part);

@@ -80,9 +80,9 @@ struct Plan {
   std::size_t target_bytes = 0;
 };
 
-/// `boxes`: of each put what this rank writes; nothing on ranks that do not aggregate. Local.
-Plan make_plan(int rank, std::vector<Channel> sends, std::vector<Channel> receives,
-               const std::vector<Type>& types, const Boxes& boxes);
+/// From what make_sends() and trade() have found. Local.
+Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round,
+               std::vector<Channel> sends, std::vector<Channel> receives);
 
 struct Message {
   int rank = 0; ///< of the other side

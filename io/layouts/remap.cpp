@@ -3,7 +3,6 @@
 #include "io/agree.hpp"
 #include "io/layouts/exchange.hpp"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -56,7 +55,7 @@ public:
       move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
     if (n_parts > 1) return move({put}, n_parts);
-    for (Hyperslab& slab : put.slabs) slab.now_packed(m_copies.keep(slab, type_of(v)), type_of(v));
+    m_copies.keep(put.slabs, type_of(v));
     m_n_slabs += slabs.size();
     if (is_further_part) {
       Slabs& before = m_puts.back().slabs;
@@ -151,20 +150,17 @@ private:
   void plan(Schedule& schedule, const std::vector<Put>& puts, std::size_t n_parts) {
     Round round{{}, schedule.mine, {}};
     for (const Put& put : puts) round.types.push_back(type_of(put.v));
-    const auto self = std::find(m_aggregators.begin(), m_aggregators.end(), m_rank);
     for (std::size_t part = 0; part < n_parts; ++part) {
       round.boxes.clear();
-      Boxes own;
       for (const Put& put : puts) {
-        Boxes& of_put = round.boxes.emplace_back();
-        for (const auto& boxes : m_boxes[put.v]) of_put.push_back(part_of(boxes, part, n_parts));
-        if (self != m_aggregators.end())
-          own.push_back(of_put[static_cast<std::size_t>(self - m_aggregators.begin())]);
+        round.boxes.emplace_back();
+        for (const auto& boxes : m_boxes[put.v])
+          round.boxes.back().push_back(part_of(boxes, part, n_parts));
       }
       std::vector<Channel> sends = make_sends(m_aggregators, round);
       std::vector<Channel> receives = trade(m_comm, sends);
       schedule.plans.push_back(
-          make_plan(m_rank, std::move(sends), std::move(receives), round.types, own));
+          make_plan(m_rank, m_aggregators, round, std::move(sends), std::move(receives)));
       std::vector<std::int64_t>& n = schedule.n_slabs.emplace_back(puts.size(), 0);
       for (const Target& target : schedule.plans.back().targets)
         n[target.put] += target.is_covered ? 1 : static_cast<std::int64_t>(target.parts.size());
@@ -225,17 +221,14 @@ private:
     for (std::size_t p = 0; p < puts.size(); ++p) {
       const auto& [v, record, given] = puts[p];
       Hyperslab nothing;
-      nothing.start = nothing.count = whole_box(m_schema, v).start; // zeros
-      nothing.stride = contiguous_strides(nothing.count);
-      nothing.type = type_of(v);
       nothing.empty = nothing.lasting = true;
       Slabs slabs;
       for (; target != plan.targets.end() && target->put == p; ++target) {
         for (const Box& box : target->is_covered ? std::vector{target->box} : target->parts) {
           slabs.push_back({box.start, box.count, contiguous_strides(target->box.count),
                            m_assembled.data() + target->offset +
-                               place_in(target->box, box) * bytes_of(nothing.type),
-                           nothing.type, false, target->is_covered});
+                               place_in(target->box, box) * bytes_of(type_of(v)),
+                           type_of(v), false, target->is_covered});
         }
       }
       slabs.resize(static_cast<std::size_t>(n_slabs[p]), nothing);

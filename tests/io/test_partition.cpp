@@ -326,8 +326,8 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
       }
     }
     for (std::size_t a = 0; a < P; ++a) {
-      const Plan plan =
-          make_plan(aggregators[a], {}, receives[aggregators[a]], {Type::float64}, {boxes[a]});
+      const Plan plan = make_plan(aggregators[a], aggregators, {{Type::float64}, {}, {boxes}}, {},
+                                  receives[aggregators[a]]);
       CHECK(plan.targets.size() == 1);
       CHECK(plan.target_bytes == 8 * P * n * n);
       for (const Target& t : plan.targets) elements += t.box.elements();
@@ -350,9 +350,9 @@ TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
     to_0.at(0).rank = rank;
     return to_0[0];
   };
-  const Plan plan = make_plan(
-      0, {}, {sends(0, {box2(0, 0, 2, 2)}), sends(1, {box2(0, 2, 2, 2), box2(3, 1, 1, 3)})},
-      {Type::int8}, boxes);
+  const std::vector<Channel> both = {sends(0, {box2(0, 0, 2, 2)}),
+                                     sends(1, {box2(0, 2, 2, 2), box2(3, 1, 1, 3)})};
+  const Plan plan = make_plan(0, {0}, {{Type::int8}, {}, {boxes}}, {}, both);
   REQUIRE(plan.targets.size() == 2);
   CHECK((plan.targets[0].is_covered && plan.targets[0].parts.empty()));
   CHECK(!plan.targets[1].is_covered);
