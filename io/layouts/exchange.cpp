@@ -4,7 +4,6 @@
 #include "io/async/wire.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -71,24 +70,28 @@ inline auto members(const Channel& c) { return std::tie(c.bytes, c.lists, c.segm
 
 std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends) {
   const auto size = static_cast<std::size_t>(size_of(comm));
-  std::vector<int> n_out(size, 0), out_at(size, 0), n_in(size), in_at(size, 0); // bytes, by rank
-  Bytes out, in;
+  std::vector<std::uint64_t> n_out(size, 0), n_in(size); // bytes, by rank
+  std::vector<Bytes> out(size), in(size);
   for (const Channel& c : sends) {
-    const Bytes bytes = Packer(c).bytes();
     const auto r = static_cast<std::size_t>(c.rank);
-    out_at[r] = static_cast<int>(out.size());
-    n_out[r] = static_cast<int>(bytes.size());
-    out.insert(out.end(), bytes.begin(), bytes.end());
+    out[r] = Packer(c).bytes();
+    n_out[r] = out[r].size();
   }
-  MPI_Alltoall(n_out.data(), 1, MPI_INT, n_in.data(), 1, MPI_INT, comm);
-  std::partial_sum(n_in.begin(), n_in.end() - 1, in_at.begin() + 1);
-  in.resize(static_cast<std::size_t>(in_at.back() + n_in.back()));
-  MPI_Alltoallv(out.data(), n_out.data(), out_at.data(), MPI_BYTE, in.data(), n_in.data(),
-                in_at.data(), MPI_BYTE, comm);
+  MPI_Alltoall(n_out.data(), 1, MPI_UINT64_T, n_in.data(), 1, MPI_UINT64_T, comm);
+  const auto self = static_cast<std::size_t>(rank_in(comm));
+  std::vector<Message> from, to;
+  for (std::size_t r = 0; r < size; ++r) {
+    in[r].resize(n_in[r]);
+    if (r == self) continue;
+    if (n_in[r] > 0) from.push_back({static_cast<int>(r), in[r].data(), in[r].size()});
+    if (n_out[r] > 0) to.push_back({static_cast<int>(r), out[r].data(), out[r].size()});
+  }
+  in[self] = std::move(out[self]);
+  exchange(comm, from, to);
   std::vector<Channel> receives;
   for (std::size_t r = 0; r < size; ++r) {
     if (n_in[r] == 0) continue;
-    receives.push_back(Unpacker(in.data() + in_at[r]).take<Channel>());
+    receives.push_back(Unpacker(in[r].data()).take<Channel>());
     receives.back().rank = static_cast<int>(r);
   }
   return receives;
