@@ -94,7 +94,10 @@ std::string mpi_library() {
   return all.substr(0, all.find_first_of(",\n"));
 }
 
-void prefer_romio() { ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); } // ROMIO: 10
+void prepare_mpi() {
+  ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); // ROMIO: 10
+  ::setenv("OMPI_MCA_btl_sm_free_list_max", "-1", 0);
+}
 
 std::string mpi_io_name() {
   static const std::string name = find_mpi_io_name();

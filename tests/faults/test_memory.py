@@ -23,7 +23,7 @@ def resident(process):
 def test_memory_does_not_grow_with_the_steps(tmp_path, transport, ranks):
     program = ["-init", "dome", "-grid_Mx", "11", "-grid_My", "11", "-grid_Mz", "3", "-stress", "sia", "-energy", "off",
                "-rheology", "isothermal", "-dt_max", "0.01", "-run_steps", str(END + 4000), "-timeseries_file", "s.nc", "-io_transport", transport,
-               "-io_pool", POOL]
+               "-io_pool", POOL, "-io_patience", "60"]
     found = {}
     with start_nunatak(tmp_path, *program, ranks=ranks, stderr=None) as process:
         for line in process.stdout:
