@@ -96,7 +96,8 @@ std::string mpi_library() {
 
 void prepare_mpi() {
   ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); // ROMIO: 10
-  ::setenv("OMPI_MCA_btl_sm_free_list_max", "-1", 0);
+  for (const char* const of : {"OMPI_MCA_btl_vader_free_list_max", "OMPI_MCA_btl_sm_free_list_max"})
+    ::setenv(of, "-1", 0); // Open MPI 4, 5
 }
 
 std::string mpi_io_name() {

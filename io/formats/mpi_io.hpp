@@ -25,9 +25,9 @@ std::vector<std::pair<std::string, std::string>> library_versions();
 std::string mpi_library();
 
 /// Call before MPI_Init: sets variables of Open MPI that are not set. MPI-IO is ROMIO where it is
-/// built; OMPI_MCA_io (mpiexec --mca io ...) takes precedence. Messages that a rank has on their
-/// way through shared memory are limited by its size, not to 512: there Open MPI 5.0 loses answers
-/// to MPI_Issend (docs/reference/platforms.md).
+/// built; OMPI_MCA_io (mpiexec --mca io ...) takes precedence. A rank may have more than 512
+/// messages on their way through shared memory: with as many to a server that does not look, ranks
+/// could not reach each other, and Open MPI 5.0 loses answers (docs/reference/platforms.md).
 void prepare_mpi();
 
 /// "ROMIO" or "OMPIO". Call after MPI_Init.
