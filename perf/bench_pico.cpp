@@ -39,12 +39,11 @@ void time_alternately(std::vector<Timed>& all, int repeat, MpiRanks& ranks) {
   for (int n = 0; n <= repeat; ++n) {
     for (Timed& t : all) {
       const Traffic before = ranks.traffic();
-      MPI_Barrier(ranks.comm());
-      const double begin = MPI_Wtime();
+      World().barrier();
+      const auto begin = SteadyClock::now();
       t.run();
       Kokkos::fence("bench_pico");
-      double ms = 1e3 * (MPI_Wtime() - begin);
-      MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
+      const double ms = 1e3 * World().max(seconds_since(begin));
       t.traffic.collectives = ranks.traffic().collectives - before.collectives;
       t.traffic.exchanges = ranks.traffic().exchanges - before.exchanges;
       if (n > 0) t.ms.push_back(ms);
@@ -66,29 +65,24 @@ std::uint64_t bits_of(const Patch& p, const PicoFields& f) {
   return sum;
 }
 
-template <class T> T over_ranks(T value, MPI_Datatype type, MPI_Comm comm) {
-  MPI_Allreduce(MPI_IN_PLACE, &value, 1, type, MPI_SUM, comm);
-  return value;
-}
-
 /// `right` must hold on all ranks.
-void require(bool right, const std::string& what, MPI_Comm comm) {
-  if (over_ranks(right ? 0 : 1, MPI_INT, comm) != 0) throw Error("wrong result: " + what);
+void require(bool right, const std::string& what) {
+  if (World().max(right ? 0.0 : 1.0) > 0.0) throw Error("wrong result: " + what);
 }
 
 void check_melt(const MpiRanks& ranks, const Grid& grid, const PicoFields& out, double total) {
   const Patch p = ranks.patch();
-  long double sum = 0.0L, size = 0.0L;
+  long double sums[] = {0.0L, 0.0L}; // of the melt and of its magnitude
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) {
-      sum += out.melt(j, i);
-      size += std::fabs(out.melt(j, i));
+      sums[0] += out.melt(j, i);
+      sums[1] += std::fabs(out.melt(j, i));
     }
   }
-  const long double to_mass = static_cast<long double>(grid.dx) * grid.dy * rho_ice;
-  sum = to_mass * over_ranks(sum, MPI_LONG_DOUBLE, ranks.comm());
-  size = to_mass * over_ranks(size, MPI_LONG_DOUBLE, ranks.comm());
-  if (!(std::fabs(sum - total) <= 1e-11L * size))
+  MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_LONG_DOUBLE, MPI_SUM, ranks.comm());
+  const long double to_mass = static_cast<long double>(grid.dx) * grid.dy * rho_ice,
+                    sum = to_mass * sums[0];
+  if (!(std::fabs(sum - total) <= 1e-11L * to_mass * sums[1]))
     throw Error("wrong result: total melt is " + std::to_string(total) +
                 " kg/s, the sum over cells is " + std::to_string(sum));
 }
@@ -149,11 +143,10 @@ nlohmann::json run(Options options, int repeat, const Session& session) {
   for (int n = 0; n < repeat; ++n) triad.run();
 
   const std::uint64_t bits = bits_of(p, first[0]);
-  require(bits_of(p, whole[0]) == bits, "a repeated update differs from the first", session.comm());
+  require(bits_of(p, whole[0]) == bits, "a repeated update differs from the first");
   require(bits_of(p, kept[0]) == bits && kept_report.geometry_kept,
-          "an update that should keep the geometry", session.comm());
-  require(bits_of(p, in_two[0]) == bits, "geometry and melt by themselves differ from the update",
-          session.comm());
+          "an update that should keep the geometry");
+  require(bits_of(p, in_two[0]) == bits, "geometry and melt by themselves differ from the update");
   check_melt(ranks, grid, first[0], report.total_melt);
 
   const double cells = static_cast<double>(grid.Mx()) * grid.My();

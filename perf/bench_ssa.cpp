@@ -34,10 +34,6 @@ using namespace nunatak::bench;
 
 namespace {
 
-double largest(double value, MPI_Comm comm) {
-  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, comm);
-  return value;
-}
 /// Maximum of f(j, i) over all owned cells, in years instead of seconds.
 template <class F> double largest_per_year(const MpiRanks& ranks, const F& f) {
   const Patch p = ranks.patch();
@@ -45,7 +41,7 @@ template <class F> double largest_per_year(const MpiRanks& ranks, const F& f) {
   for (int j = 1; j <= p.ym; ++j) {
     for (int i = 1; i <= p.xm; ++i) most = std::fmax(most, f(j, i));
   }
-  return seconds_per_year * largest(most, ranks.comm());
+  return seconds_per_year * World().max(most);
 }
 
 struct SsaProblem {
@@ -226,11 +222,10 @@ struct Measured {
 };
 
 Measured measure(SsaProblem& problem, const std::string& solver, int repeat, bool sheet) {
-  const MPI_Comm comm = problem.ranks->comm();
   Measured m;
   for (int n = 0; n <= repeat; ++n) {
     problem.rest();
-    MPI_Barrier(comm);
+    World().barrier();
     const double wall = MPI_Wtime();
     const std::clock_t cpu = std::clock();
     {
@@ -246,7 +241,7 @@ Measured measure(SsaProblem& problem, const std::string& solver, int repeat, boo
       if (!sheet) check_solver_options();
       m.flow = flow;
     } else {
-      m.times.add(m.report, largest(wall_seconds, comm), largest(cpu_seconds, comm));
+      m.times.add(m.report, World().max(wall_seconds), World().max(cpu_seconds));
       if (flow.bits != m.flow.bits) throw Error("wrong result: repetitions differ");
     }
     m.triad.run();

@@ -24,6 +24,7 @@ import time
 
 import netCDF4
 import numpy as np
+import xarray
 
 import launcher
 
@@ -39,10 +40,9 @@ PARTS = {
     "mass transport": (["mass_transport"], ["mass transport"]),
     "PICO": (["ocean"], ["ocean"]),
 }
-UNITS = {"thk": "m", "topg": "m", "tauc": "Pa", "theta_ocean": "K", "salinity_ocean": "g/kg", "ice_surface_temp": "K",
-         "climatic_mass_balance": "kg m-2 year-1", "bheatflx": "W m-2"}
-STANDARD_NAMES = {"thk": "land_ice_thickness", "topg": "bedrock_altitude", "x": "projection_x_coordinate",
-                  "y": "projection_y_coordinate",
+UNITS = {"x": "m", "y": "m", "z": "m", "thk": "m", "topg": "m", "tauc": "Pa", "temp": "K", "theta_ocean": "K", "salinity_ocean": "g/kg",
+         "ice_surface_temp": "K", "climatic_mass_balance": "kg m-2 year-1", "bheatflx": "W m-2"}
+STANDARD_NAMES = {"thk": "land_ice_thickness", "topg": "bedrock_altitude", "x": "projection_x_coordinate", "y": "projection_y_coordinate",
                   "climatic_mass_balance": "land_ice_surface_specific_mass_balance_flux"}
 
 
@@ -122,32 +122,19 @@ def refine(fields):
 
 def write_input(path, fields, temperature=None):
     """A file for either program; `temperature`: (z, temp(y, x, z)), for nunatak."""
-    shape = fields["thk"].shape
-    fields = dict(fields)
-    fields.setdefault("tauc", 0.1 * 910.0 * 9.81 * fields["thk"] * np.tan(np.radians(15.0)))
+    maps = {name: (("y", "x"), values) for name, values in fields.items() if name not in "xy"}
+    maps.setdefault("tauc", (("y", "x"), 0.1 * 910.0 * 9.81 * fields["thk"] * np.tan(np.radians(15.0))))
     constants = {"ice_surface_temp": 248.0, "climatic_mass_balance": 300.0, "bheatflx": 0.05}
-    fields.update({name: np.full(shape, value) for name, value in constants.items()})
-    with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_OFFSET") as file:
-        for name, values in [("x", fields["x"]), ("y", fields["y"])] + ([("z", temperature[0])] if temperature else []):
-            file.createDimension(name, len(values))
-            variable = file.createVariable(name, "f8", (name,))
-            variable.units = "m"
-            if name in STANDARD_NAMES:
-                variable.standard_name = STANDARD_NAMES[name]
-            variable[:] = values
-        for name, values in fields.items():
-            if name in "xy":
-                continue
-            variable = file.createVariable(name, "f8", ("y", "x"))
-            if name in UNITS:
-                variable.units = UNITS[name]
-            if name in STANDARD_NAMES:
-                variable.standard_name = STANDARD_NAMES[name]
-            variable[:] = values
-        if temperature:
-            variable = file.createVariable("temp", "f8", ("y", "x", "z"))
-            variable.units = "K"
-            variable[:] = temperature[1]
+    maps.update({name: (("y", "x"), np.full(fields["thk"].shape, value)) for name, value in constants.items()})
+    axes = {"x": fields["x"], "y": fields["y"]}
+    if temperature:
+        axes["z"], maps["temp"] = temperature[0], (("y", "x", "z"), temperature[1])
+    data = xarray.Dataset(maps, axes)
+    for name, variable in data.variables.items():
+        attributes = {"units": UNITS.get(name), "standard_name": STANDARD_NAMES.get(name)}
+        variable.attrs = {key: value for key, value in attributes.items() if value}
+        variable.encoding = {"dtype": "f8", "_FillValue": None}
+    data.to_netcdf(path, format="NETCDF3_64BIT")
 
 
 def read(path, *names):

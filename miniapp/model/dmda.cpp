@@ -23,7 +23,7 @@ void require_product(int px, int py, int size) {
   throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) +
               " ranks, found " + std::to_string(px) + " x " + std::to_string(py));
 }
-void require_cells(DM dm, int size) {
+void require_cells(DM dm, const DmdaShape& shape, int size) {
   PetscInt Mx = 0, My = 0, px = 0, py = 0;
   NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, &px, &py, nullptr, nullptr, nullptr,
                             nullptr, nullptr, nullptr, nullptr));
@@ -38,16 +38,10 @@ void require_cells(DM dm, int size) {
   } else {
     Decomposition::make(Mx, My, px > 0 ? px : size / py, py > 0 ? py : size / px);
   }
-}
-
-// A decomposition is valid only for the number of points that it was made for.
-void require_same_points(DM dm, const DmdaShape& shape) {
-  PetscInt Mx = 0, My = 0;
-  NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, nullptr, nullptr, nullptr, nullptr,
-                            nullptr, nullptr, nullptr, nullptr, nullptr));
-  if (Mx == shape.Mx && My == shape.My) return;
-  throw Error(
-      "options -grid_cut ice and -da_refine: expected one of them; -grid_dx refines the grid, too");
+  // subdomain boundaries are valid only for the number of points that they were made for
+  if (!shape.columns.empty() && (Mx != shape.Mx || My != shape.My))
+    throw Error("options -grid_cut ice and -da_refine: expected one of them; -grid_dx refines the "
+                "grid, too");
 }
 
 Decomposition decomposition_of(DM dm, int rank) {
@@ -86,11 +80,9 @@ Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
                              patches(shape.py), 1, 1, nullptr, nullptr, &dm));
   m_dms.emplace(1, dm);
   NUNATAK_PETSC(DMSetFromOptions(dm));
-  require_cells(dm, io::size_of(comm));
-  if (!shape.columns.empty()) {
-    require_same_points(dm, shape);
+  require_cells(dm, shape, io::size_of(comm));
+  if (!shape.columns.empty())
     NUNATAK_PETSC(DMDASetOwnershipRanges(dm, shape.columns.data(), shape.rows.data(), nullptr));
-  }
   NUNATAK_PETSC(DMSetUp(dm)); // processes -dm_view as well
   m_decomposition = decomposition_of(dm, io::rank_in(comm));
 }

@@ -51,17 +51,14 @@ public:
 
   /// Reduces the timers over ranks, prints the table to the log and writes the file. Collective.
   void finish(const Timers& timers, const Log& log) {
-    double wall = timers.elapsed();
-    MPI_Allreduce(MPI_IN_PLACE, &wall, 1, MPI_DOUBLE, MPI_MAX, m_comm);
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     const double memory = static_cast<double>(usage.ru_maxrss) / 1024.0; // kB on Linux
-    double most = 0.0, all = 0.0;
-    MPI_Allreduce(&memory, &most, 1, MPI_DOUBLE, MPI_MAX, m_comm);
-    MPI_Allreduce(&memory, &all, 1, MPI_DOUBLE, MPI_SUM, m_comm);
+    const std::vector<io::OverRanks> used = io::over_ranks(m_comm, {timers.elapsed(), memory});
+    const double wall = used[0].max;
     m_json["wall_seconds"] = wall;
-    m_json["peak_resident_MiB_per_rank"] = most;
-    m_json["peak_resident_MiB"] = all;
+    m_json["peak_resident_MiB_per_rank"] = used[1].max;
+    m_json["peak_resident_MiB"] = used[1].mean * io::size_of(m_comm);
 
     char text[160];
     log.line("");

@@ -197,6 +197,8 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
   for (const PicoField& field : pico_fields) {
     if (!options.wants(field.name)) continue;
     if (!file.has(field.name)) {
+      // without a mask cell types are those of flotation: nothing is left out
+      if (field.mask == nullptr && !field.is_water()) continue;
       all.left_out.push_back(field.name);
     } else if (field.is_water() && file.ocean_source() == OceanSource::none) {
       all.without_ocean.push_back(field.name);
@@ -259,6 +261,8 @@ void print(const PicoFile& file, const std::vector<std::string>& lines, const Co
   for (const std::string& line : lines) std::cout << "  " << line << "\n";
   if (file.ocean_source() == OceanSource::box0)
     std::cout << "  water of box 0 is the file's (it has no theta_ocean, salinity_ocean)\n";
+  if (!file.has("mask"))
+    std::cout << "  cell types follow from thk and topg (the file has no mask)\n";
   std::cout << "\n";
   print_differences(std::cout, all.fields, file.grid());
   std::cout << "\n";

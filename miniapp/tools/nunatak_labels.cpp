@@ -43,8 +43,7 @@ void run(const ToolOptions& options) {
   const Domain domain(options.domain, mask);
   LabelMask wanted;
   wanted.contains = [](Code code) { return code == 1; };
-  wanted.flags = [](Code) { return std::int64_t{2}; }; // set for every component
-  wanted.numbered = 2;
+  wanted.all = true;
 
   // 2. on all sets of ranks
   Results results("nunatak-labels", options, mask);

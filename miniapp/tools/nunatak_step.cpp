@@ -205,7 +205,6 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels,
     const std::int64_t messages = World().sum(part.traffic.messages),
                        bytes = World().sum(part.traffic.bytes);
     const double wall = World().max(part.wall);
-    Record record;
     const bool is_virtual = set.machine != nullptr, is_all = name == "step";
     records.push_back({{"ranks", d.size()},
                        {"px", d.px},

@@ -28,15 +28,6 @@ TEST_CASE("all solvers equal a search of the whole grid, on any domain and decom
   }
 }
 
-TEST_CASE("serpentines of many lengths") {
-  for (const auto& [Mx, My] : {std::pair{1, 1}, {2, 3}, {7, 7}, {9, 30}, {64, 21}, {41, 41}}) {
-    const Grid<int> start = with_seed_at_corner(serpentine(Mx, My)), whole = search(start);
-    CHECK(*std::max_element(whole.values.begin(), whole.values.end()) ==
-          (My + 1) / 2 * Mx + My / 2); // 881 cells of 41 x 41
-    check_solvers(step_counters(), {start});
-  }
-}
-
 TEST_CASE("rounds, messages and collectives of a square; maxima come along") {
   Grid<int> start(24, 24, 0);
   start(0, 0) = 1;

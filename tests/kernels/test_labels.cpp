@@ -5,8 +5,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <algorithm>
-
 using namespace nunatak;
 using Catch::Matchers::ContainsSubstring;
 
@@ -15,37 +13,45 @@ namespace {
 constexpr Code in_mask = 1, in_other = 2, attaching = 4; // bits of a code
 constexpr std::int64_t attached = 2; // flag of components with an attaching cell
 
+/// The component of a cell, {-1, 0} if it is in none, and its number (0: not numbered).
+struct Found {
+  Component component{-1, 0};
+  int number = 0;
+  bool operator==(const Found& o) const { return component == o.component && number == o.number; }
+};
+
 /// Components by flood fill, in raster order of their first cell: numbers 1..n, or 0.
 struct Fill {
   Grid<int> number;
   std::vector<Component> components;
 };
 
-Fill fill_of(const Grid<int>& mask, const Grid<Code>& codes) {
-  Fill fill{flood_fill(mask, [](int v) { return v != 0; }).number, {}};
-  for (const auto& [j, i] : points_of(mask.Mx, mask.My)) {
+Fill fill_of(const Grid<Code>& codes, Code mask) {
+  Fill fill{flood_fill(codes, [mask](Code c) { return (c & mask) != 0; }).number, {}};
+  for (const auto& [j, i] : points_of(codes.Mx, codes.My)) {
     const int n = fill.number(j, i);
     if (n == 0) continue;
     if (n > static_cast<int>(fill.components.size()))
-      fill.components.push_back({j * mask.Mx + i, 0});
+      fill.components.push_back({j * codes.Mx + i, 0});
     Component& c = fill.components[n - 1];
     c.add(1, 0);
-    if (j == 0 || i == 0 || j == mask.My - 1 || i == mask.Mx - 1) c.add(0, touches_edge);
+    if (j == 0 || i == 0 || j == codes.My - 1 || i == codes.Mx - 1) c.add(0, touches_edge);
     if (codes(j, i) & attaching) c.add(0, attached);
   }
   return fill;
 }
 
-LabelMask mask_of(Code bit, bool all) {
+/// Of a mask whose components are all numbered, or those with a flag of `numbered`.
+LabelMask mask_of(Code bit, bool all, std::int64_t numbered = 0) {
   const auto flags = [](Code c) { return c & attaching ? attached : std::int64_t{0}; };
-  if (bit == in_mask) return {[](Code c) { return (c & in_mask) != 0; }, flags, all};
-  return {[](Code c) { return (c & in_other) != 0; }, flags, all};
+  if (bit == in_mask) return {[](Code c) { return (c & in_mask) != 0; }, flags, all, numbered};
+  return {[](Code c) { return (c & in_other) != 0; }, flags, all, numbered};
 }
 
-/// The mask, another one, and marks on a fraction of the cells.
-Grid<Code> codes_of(const Grid<int>& mask, double marked = 0.02) {
+/// The mask, another one, and marks on a few cells.
+Grid<Code> codes_of(const Grid<int>& mask) {
   const Grid<int> other = random_mask(mask.Mx, mask.My, 0.6, 99),
-                  marks = random_mask(mask.Mx, mask.My, marked, 7);
+                  marks = random_mask(mask.Mx, mask.My, 0.05, 7);
   Grid<Code> codes(mask.Mx, mask.My);
   for (std::size_t n = 0; n < codes.values.size(); ++n) {
     codes.values[n] = static_cast<Code>(mask.values[n] * in_mask + other.values[n] * in_other +
@@ -80,53 +86,70 @@ struct Labelled {
   }
 };
 
-/// Fails at the first cell whose component differs from the flood fill in number (if they are
-/// numbered), identity, area or flags.
-void compare(const Ranks& ranks, const std::vector<Segments>& segments, const MaskLabels& labels,
-             const Fill& fill, bool all) {
-  const auto words = [&](const Component* c, int number) {
-    if (c == nullptr) return std::string("none");
-    return "one of " + std::to_string(c->cells()) + " cells from cell (j " +
-           std::to_string(c->identity / fill.number.Mx) + ", i " +
-           std::to_string(c->identity % fill.number.Mx) + ") on, flags " +
-           std::to_string(c->flags()) + (all ? ", number " + std::to_string(number) : "");
-  };
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
+/// What was found for each cell; numbers as write_numbers() puts them.
+Grid<Found> found_by(const Labelled& l, const MaskLabels& labels) {
+  Grid<Found> found(l.ranks.decomposition().Mx, l.ranks.decomposition().My);
+  for (int r = 0; r < l.ranks.local_size(); ++r) {
+    const Patch p = l.ranks.patch(r);
+    const Segments& s = l.segments[r];
+    const Array2<int> numbers = make_array<int>("numbers", p);
+    write_numbers(p, s, labels, static_cast<std::size_t>(r), numbers);
     for (int j = 1; j <= p.ym; ++j) {
       int i = 1;
-      for (int n = segments[r].row[j]; n < segments[r].row[j + 1]; ++n) {
-        for (; i < segments[r].end(n); ++i) {
-          const int number = fill.number(p.global_j(j), p.global_i(i)),
-                    fragment = labels.component[r][n];
-          const Component *expected = number > 0 ? &fill.components[number - 1] : nullptr,
-                          *found = fragment >= 0 ? &labels.fragments[r][fragment] : nullptr;
-          const int found_number = found != nullptr && all ? labels.number[r][fragment] : number;
-          if (expected == nullptr || found == nullptr
-                  ? expected == found
-                  : *expected == *found && found_number == number)
-            continue;
-          FAIL_CHECK("component of cell (j " << p.global_j(j) << ", i " << p.global_i(i)
-                                             << ") on rank " << r << ": expected "
-                                             << words(expected, number) << ", found "
-                                             << words(found, found_number));
-          return;
+      for (int n = s.row[j]; n < s.row[j + 1]; ++n) {
+        for (; i < s.end(n); ++i) {
+          Found& f = found(p.global_j(j), p.global_i(i));
+          if (labels.component[r][n] >= 0) f.component = labels.at(r, n);
+          f.number = numbers(j, i);
         }
       }
       CHECK(i == p.xm + 1);
     }
   }
+  return found;
+}
+Grid<Found> found_by(const Labelled& l, const DeviceMaskLabels& labels) {
+  Grid<Found> found(l.ranks.decomposition().Mx, l.ranks.decomposition().My);
+  for (int r = 0; r < l.ranks.local_size(); ++r) {
+    const Patch p = l.ranks.patch(r);
+    for (const auto& [j, i] : cells_of(p)) {
+      const int c = labels.component[r](j, i);
+      if (c >= 0)
+        found(p.global_j(j), p.global_i(i)) = {labels.fragments[r][c], labels.number[r][c]};
+    }
+  }
+  return found;
 }
 
-/// The numbers as an array of the whole grid.
-Grid<int> numbers_of(const Labelled& l, const MaskLabels& labels) {
-  std::vector<Array2<int>> numbers;
-  for (int r = 0; r < l.ranks.local_size(); ++r) {
-    numbers.push_back(make_array<int>("numbers", l.ranks.patch(r)));
-    write_numbers(l.ranks.patch(r), l.segments[r], labels, static_cast<std::size_t>(r),
-                  numbers.back());
+/// Fails at the first cell whose component or number differs from the flood fill.
+template <class L>
+void check(const Labelled& l, const L& labels, const Fill& fill, const LabelMask& mask) {
+  std::vector<Found> expected(1); // by number of the fill
+  Component largest{};
+  int numbered = 0;
+  for (const Component& c : fill.components) {
+    const bool has_number = mask.all || (c.flags() & mask.numbered) != 0;
+    expected.push_back({c, has_number ? ++numbered : 0});
+    if (c.cells() > largest.cells()) largest = c;
   }
-  return gather(l.ranks, numbers);
+  CHECK(labels.numbered == numbered);
+  CHECK(labels.largest() == largest);
+  if (mask.all) CHECK(labels.whole == fill.components);
+  const auto words = [&](const Found& f) {
+    const std::int64_t first = f.component.identity;
+    return std::to_string(f.component.cells()) + " cells from (j " +
+           std::to_string(first / fill.number.Mx) + ", i " +
+           std::to_string(first % fill.number.Mx) + ") on, flags " +
+           std::to_string(f.component.flags()) + ", number " + std::to_string(f.number);
+  };
+  const Grid<Found> found = found_by(l, labels);
+  for (const auto& [j, i] : points_of(found.Mx, found.My)) {
+    const Found& wanted = expected[fill.number(j, i)];
+    if (found(j, i) == wanted) continue;
+    FAIL_CHECK("component of cell (j " << j << ", i " << i << "): expected " << words(wanted)
+                                       << ", found " << words(found(j, i)));
+    return;
+  }
 }
 
 } // namespace
@@ -146,56 +169,37 @@ TEST_CASE("segments cover a row, each of one code") {
 }
 
 TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decomposition") {
-  for (const auto& [name, mask] : test_masks()) {
-    const Grid<Code> codes = codes_of(mask);
-    const Fill fill = fill_of(mask, codes),
-               fill_other = fill_of(random_mask(mask.Mx, mask.My, 0.6, 99), codes);
-    Component largest{};
-    for (const Component& c : fill.components) largest = c.cells() > largest.cells() ? c : largest;
-    for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
-      Labelled l(codes, px, py);
-      INFO(name << " on " << px << " x " << py);
-      for (const bool all : {true, false}) {
-        const auto& found = l.update({mask_of(in_mask, all), mask_of(in_other, false)});
-        compare(l.ranks, l.segments, found[0], fill, all);
-        compare(l.ranks, l.segments, found[1], fill_other, false);
-        if (all) CHECK(found[0].whole.size() == fill.components.size());
-        CHECK(found[0].largest() == largest);
-      }
-    }
-  }
-}
-
-TEST_CASE("consecutive numbers of the components that are asked for") {
-  const std::int64_t flags[2] = {touches_edge, attached};
   std::vector<std::pair<std::string, Grid<int>>> masks = test_masks();
   masks.emplace_back("large", random_mask(97, 71, 0.5, 5));
+  for (const int Mx : {63, 64, 65, 200}) { // blocks of 64 cells on the execution space, and a bit
+    for (const double p : {0.5, 0.6, 0.9})
+      masks.emplace_back("row of " + std::to_string(Mx), random_mask(Mx, 40, p, 3));
+    masks.emplace_back("comb of " + std::to_string(Mx), comb(Mx, 20));
+    masks.emplace_back("serpentine of " + std::to_string(Mx), serpentine(Mx, 21));
+  }
   for (const auto& [name, mask] : masks) {
-    const Grid<Code> codes = codes_of(mask, 0.1);
-    const Fill fill = fill_of(mask, codes);
-    Grid<int> expected[2] = {fill.number, fill.number};
-    int count[2] = {0, 0};
-    for (const int k : {0, 1}) {
-      std::vector<int> number(1, 0);
-      for (const Component& c : fill.components)
-        number.push_back((c.flags() & flags[k]) != 0 ? ++count[k] : 0);
-      for (int& value : expected[k].values) value = number[value];
-    }
+    const Grid<Code> codes = codes_of(mask);
+    const Fill fill = fill_of(codes, in_mask), other = fill_of(codes, in_other);
     std::vector<std::pair<int, int>> cuts = decompositions(mask.Mx, mask.My);
-    if (mask.Mx >= 32 && mask.My >= 32) cuts.emplace_back(32, 32);
+    if (mask.Mx >= 32 && mask.My > 40) cuts.emplace_back(32, 32);
     for (const auto& [px, py] : cuts) {
       Labelled l(codes, px, py);
-      LabelMask first = mask_of(in_mask, false), second = first;
-      first.numbered = flags[0];
-      second.numbered = flags[1];
-      const auto& found = l.update({first, second, mask_of(in_mask, true)});
-      INFO(name << " on " << px << " x " << py);
-      for (const int k : {0, 1}) {
-        CHECK(numbers_of(l, found[k]) == expected[k]);
-        CHECK(found[k].numbered == count[k]);
+      for (const std::vector<LabelMask>& batch :
+           {std::vector{mask_of(in_mask, true), mask_of(in_other, false)},
+            {mask_of(in_mask, false), mask_of(in_other, false, attached)},
+            {mask_of(in_mask, false, touches_edge), mask_of(in_other, true),
+             mask_of(in_mask, false, attached)}}) {
+        const auto& by_segments = l.update(batch);
+        DeviceLabels loops(l.ranks, batch);
+        loops.find(l.codes);
+        Kokkos::fence();
+        const auto& by_loops = loops.join(l.maxima);
+        for (std::size_t m = 0; m < batch.size(); ++m) {
+          INFO(name << " on " << px << " x " << py << ", mask " << m << " of " << batch.size());
+          check(l, by_segments[m], m == 1 ? other : fill, batch[m]);
+          check(l, by_loops[m], m == 1 ? other : fill, batch[m]);
+        }
       }
-      CHECK(numbers_of(l, found[2]) == fill.number);
-      CHECK(found[2].numbered == static_cast<int>(fill.components.size()));
     }
   }
 }
@@ -219,74 +223,6 @@ TEST_CASE("a batch of labels is one exchange and one gather, and carries maxima 
   CHECK(again[1].whole.empty());
 }
 
-// --- components labelled by loops with atomics: those of Labels, on any mask and decomposition
-
-namespace {
-
-/// Two masks; of the second, components with an attaching cell are numbered or none.
-std::vector<LabelMask> two_masks(bool numbers) {
-  const auto flags = [](Code c) { return c & attaching ? attached : std::int64_t{0}; };
-  return {{[](Code c) { return (c & in_mask) != 0; }, flags, numbers},
-          {[](Code c) { return (c & in_other) != 0; }, flags, false, numbers ? attached : 0}};
-}
-
-/// Cells whose component has another identity, area, flags or number than that of Labels.
-int wrong_cells(const Ranks& ranks, const std::vector<Segments>& segments,
-                const MaskLabels& expected, const DeviceMaskLabels& found) {
-  int wrong = 0;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    const Patch p = ranks.patch(r);
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int n = segments[r].row[j], i = 1; n < segments[r].row[j + 1]; ++n) {
-        const int c = expected.component[r][n];
-        for (; i < segments[r].end(n); ++i) {
-          const int d = found.component[r](j, i);
-          const bool agree = c < 0 || d < 0 ? c == d
-                                            : expected.fragments[r][c] == found.fragments[r][d] &&
-                                                  expected.number[r][c] == found.number[r][d];
-          wrong += agree ? 0 : 1;
-        }
-      }
-    }
-  }
-  return wrong;
-}
-
-void check_against_labels(const std::string& name, const Grid<int>& mask) {
-  for (const auto& [px, py] : decompositions(mask.Mx, mask.My)) {
-    INFO(name << " on " << px << " x " << py);
-    Labelled l(codes_of(mask), px, py);
-    for (const bool numbers : {true, false}) {
-      const auto& expected = l.update(two_masks(numbers));
-      DeviceLabels device(l.ranks, two_masks(numbers));
-      device.find(l.codes);
-      Kokkos::fence();
-      const auto& found = device.join(l.maxima);
-      for (int m = 0; m < 2; ++m) {
-        CHECK(wrong_cells(l.ranks, l.segments, expected[m], found[m]) == 0);
-        CHECK(expected[m].numbered == found[m].numbered);
-        CHECK(std::equal(expected[m].whole.begin(), expected[m].whole.end(), found[m].whole.begin(),
-                         found[m].whole.end()));
-      }
-    }
-  }
-}
-
-} // namespace
-
-TEST_CASE("components are those of Labels, on any mask and decomposition") {
-  for (const auto& [name, mask] : test_masks()) check_against_labels(name, mask);
-}
-
-TEST_CASE("rows of several blocks, and of a block and a bit") {
-  for (const int Mx : {63, 64, 65, 200}) {
-    for (const double p : {0.5, 0.6, 0.9})
-      check_against_labels(std::to_string(Mx), random_mask(Mx, 40, p, 3));
-    check_against_labels("comb of " + std::to_string(Mx), comb(Mx, 20));
-    check_against_labels("serpentine of " + std::to_string(Mx), serpentine(Mx, 21));
-  }
-}
-
 TEST_CASE("a run that touches several runs below joins them all; areas and identities by hand") {
   const Grid<Code> grid = drawn({"1000001", "1011101", "1110111"});
   const Component whole{0, 13 << flag_bits | touches_edge};
@@ -299,7 +235,7 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
 
     Labelled other(grid, px, py);
     const Traffic& sent = other.ranks.traffic();
-    DeviceLabels labels(other.ranks, two_masks(true));
+    DeviceLabels labels(other.ranks, {mask_of(in_mask, true), mask_of(in_other, false)});
     std::vector<std::vector<std::int64_t>> maxima;
     for (int r = 0; r < px * py; ++r) maxima.push_back({3 - r, r - 1});
     labels.find(other.codes);
@@ -322,7 +258,7 @@ TEST_CASE("a periodic grid is refused, and on the execution space a fourth mask"
   d.periodic_x = true;
   VirtualRanks ranks(d), one(Decomposition::make(8, 8, 1));
   CHECK_THROWS_WITH(Labels(ranks), ContainsSubstring("periodic"));
-  CHECK_THROWS_WITH(DeviceLabels(ranks, two_masks(true)), ContainsSubstring("periodic"));
-  CHECK_THROWS_WITH(DeviceLabels(one, std::vector<LabelMask>(4, two_masks(true)[0])),
+  CHECK_THROWS_WITH(DeviceLabels(ranks, {mask_of(in_mask, true)}), ContainsSubstring("periodic"));
+  CHECK_THROWS_WITH(DeviceLabels(one, std::vector<LabelMask>(4, mask_of(in_mask, true))),
                     ContainsSubstring("at most 3 masks, found 4"));
 }

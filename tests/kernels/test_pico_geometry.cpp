@@ -177,21 +177,6 @@ TEST_CASE("a shelf at the edge without a front is not a lake; behind ice it is")
       });
 }
 
-TEST_CASE("a serpentine shelf, one cell wide") {
-  std::vector<std::string> rows;
-  const Grid<int> path = serpentine(21, 21);
-  for (int j = 0; j < 21; ++j) {
-    rows.emplace_back();
-    for (int i = 0; i < 21; ++i) rows.back() += j == 0 && i == 0 ? '~' : path(j, i) ? 'f' : '#';
-  }
-  PicoCase c(rows);
-  on_all_decompositions(c, [](const PicoResult& r) {
-    CHECK(r.report.shelves == 1);
-    CHECK(r.distance_cf(20, 20) == 11 * 21 + 10 - 1);
-    CHECK(r.report.d_max == 1); // every cell of the path touches a wall
-  });
-}
-
 TEST_CASE("number of boxes and box of a cell") {
   using namespace nunatak::pico;
   CHECK(number_of_boxes(0, 0, 5) == 1);

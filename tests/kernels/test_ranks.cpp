@@ -10,28 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include <cstdlib>
-#include <functional>
-#include <new>
 #include <random>
-
-namespace {
-std::int64_t allocations = 0; // of this program
-}
-#ifndef __CUDA_ARCH__ // of the host alone: device code cannot throw
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  allocations += 1;
-  if (void* p = std::malloc(bytes)) return p;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes,
-                                     const std::nothrow_t&) noexcept { // of std::stable_sort
-  allocations += 1;
-  return std::malloc(bytes);
-}
-[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
-[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { std::free(p); }
-#endif
 
 using namespace nunatak;
 using Catch::Matchers::ContainsSubstring;
@@ -93,35 +72,6 @@ TEST_CASE("the cut for many ranks is that of a DMDA") {
 TEST_CASE("a grid too small for the ranks is refused with both numbers") {
   REQUIRE_THROWS_WITH(Decomposition::make(2, 2, 5),
                       ContainsSubstring("2 x 2") && ContainsSubstring("5"));
-}
-
-TEST_CASE("an exchange of ghosts keeps its buffers: none is allocated after the first") {
-  if (!loops_on_host) SKIP("Kokkos allocates for what it launches on a GPU");
-  VirtualRanks ranks(Decomposition::make(60, 60, 6, 6), std::nullopt, Halo::host);
-  const Holders on_nine(ranks, merged(ranks.decomposition(), 2), {0, 2, 4, 12, 14, 16, 24, 26, 28});
-  std::vector<std::vector<Ghosted>> arrays;
-  std::vector<Array2<double>> a;
-  std::vector<Array3<float>> c;
-  for (int r = 0; r < ranks.local_size(); ++r) {
-    a.push_back(make_array<double>("a", ranks.patch(r))),
-        c.push_back(make_columns<float>("c", ranks.patch(r), 5));
-    arrays.push_back({a.back(), c.back()});
-  }
-  std::vector<Array2<double>> merged_cells;
-  for (int n = 0; n < on_nine.local_size(); ++n)
-    merged_cells.push_back(make_array<double>("a", grown(on_nine.patch(n), 2)));
-  const auto data = [&](std::size_t n) { return merged_cells[n].data(); };
-  Route rings = halo(on_nine, 3);
-  const std::function<void()> exchanges[] = {[&] { ranks.update_ghosts(arrays); },
-                                             [&] { rings.move(1, data, data); }};
-  const std::int64_t names[] = {
-      1, 1 + 2 * on_nine.local_size()}; // of a fence; of loops that pack and unpack
-  for (const std::size_t n : {0, 1}) {
-    exchanges[n]();
-    const std::int64_t before = allocations;
-    exchanges[n]();
-    CHECK(allocations - before <= names[n]);
-  }
 }
 
 TEST_CASE("rings of ghosts hold the cells of their owners, and only those that are kept") {
@@ -261,18 +211,11 @@ TEST_CASE("LogGP: what does not block rests while its ranks work; shared cores")
   CHECK(four.clock()->of(3).work == 13.0);
 }
 
-TEST_CASE("fixed-point sums are accurate, also of many terms at once") {
+TEST_CASE("fixed-point sums of many terms at once are those of one term after another") {
   std::mt19937_64 random(1);
   std::uniform_real_distribution<double> uniform(-3000.0, 5000.0);
   std::vector<double> terms(100000);
-  long double exact = 0.0L;
-  FixedSum sum;
-  for (double& t : terms) {
-    t = uniform(random);
-    sum.add(t);
-    exact += t;
-  }
-  CHECK(std::abs(sum.value() / static_cast<double>(exact) - 1.0) <= 2.3e-16); // the last bit
+  for (double& t : terms) t = uniform(random);
   for (int n = -40; n < 40; ++n) {
     terms.push_back(std::ldexp(n + 0.5, -40)); // a tie
     terms.push_back(std::ldexp(n, -41 - n));   // a small number

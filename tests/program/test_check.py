@@ -208,13 +208,14 @@ def test_a_parameter_that_the_file_lacks_is_named(shared, tmp_path):
 
 
 def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
-    """PISM's output has no theta_ocean: what enters a shelf is taken from the file, or from -forcing."""
+    """PISM's output has no theta_ocean: what enters a shelf is taken from the file, or from -forcing. Without a mask flotation decides."""
     def drop(data):
-        for name in ("theta_ocean", "salinity_ocean"):
+        for name in ("theta_ocean", "salinity_ocean", "mask"):
             data.renameVariable(name, "no_" + name)
     path = reference(drop)
     run = check(path, *REFERENCE, folder=tmp_path, ranks=2)
-    assert run.status == 0 and "water of box 0 is the file's" in run.out and "all equal (fields: 17)" in run.out, run.text
+    assert run.status == 0 and "water of box 0 is the file's" in run.out and "all equal (fields: 16)" in run.out, run.text
+    assert "cell types follow from thk and topg" in run.out and "not in the file" not in run.out, run.text
     assert check(path, *REFERENCE[2:], folder=tmp_path).status == 1  # another gamma_T
     run = check(path, *REFERENCE, "-forcing", shared / "reference/pico_antarctica_50km.nc", folder=tmp_path, ranks=2)
     assert run.status == 0 and "water of box 0" not in run.out, run.text

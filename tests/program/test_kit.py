@@ -117,7 +117,6 @@ def test_what_is_said_about_an_answer(tool, corpus, tmp_path):
     assert differing(tmp_path)["full"]["largest"] == 17
     failure, = xml.etree.ElementTree.parse(tmp_path / "j.xml").getroot().iter("failure")
     assert "expected 6, found 7" in failure.text
-    head, size, _, pixels = (tmp_path / "where/full.ppm").read_bytes().split(b"\n", 3)
     _, size, _, pixels = (tmp_path / "where/full.ppm").read_bytes().split(b"\n", 3)
     red, green, _ = np.frombuffer(pixels, np.uint8).reshape(*map(int, reversed(size.split())), 3)[::-12, ::12].T
     assert np.argwhere(red > green).tolist() == [[3, 2], [4, 2], [5, 4]]  # x, y; the largest y is up
