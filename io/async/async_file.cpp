@@ -23,8 +23,9 @@ namespace nunatak::io {
 
 namespace {
 
-/// Messages in flight: MPI searches through all of them, on both sides.
-constexpr std::size_t most_messages = 4096;
+/// Messages in flight: MPI searches through all of them, on both sides, and each may take 4 KiB of
+/// the 4 MiB of shared memory that a rank of Open MPI has for all it sends (prepare_mpi()).
+constexpr std::size_t most_messages = 512;
 
 /// The servers of `comm`; Error, with the reason, if there are none that fit the options.
 Servers& require_servers(MPI_Comm comm, const Options& o) {
@@ -59,11 +60,9 @@ template <class F> void wait_on_rank_0(MPI_Comm comm, const F& f) {
 class Client final : public Connection {
 public:
   Client(MPI_Comm comm, const Options& options)
-      : m_servers(require_servers(comm, options)), m_number(m_servers.next_number()),
-        m_options(options), m_ring(options.pool, most_messages) {
+      : m_rank(rank_in(comm)), m_size(size_of(comm)), m_servers(require_servers(comm, options)),
+        m_number(m_servers.next_number()), m_options(options), m_ring(options.pool, most_messages) {
     MPI_Comm_dup(comm, &m_comm);
-    MPI_Comm_rank(comm, &m_rank);
-    MPI_Comm_size(comm, &m_size);
     Packer action(Action::writer, m_number, knobs().size());
     for (const Knob& knob : knobs()) action.add(knob_text(m_options, knob));
     m_servers.act_on_all(action);
@@ -176,7 +175,7 @@ private:
   }
 
   MPI_Comm m_comm = MPI_COMM_NULL;
-  int m_rank = 0, m_size = 1;
+  int m_rank, m_size;
   Servers& m_servers;
   int m_number;
   Options m_options;

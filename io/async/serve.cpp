@@ -298,8 +298,7 @@ private:
 
   Server::Assembled& part_of_batch(Batch& batch, const Key& key) {
     const auto [found, is_new] = batch.parts.try_emplace(key);
-    if (!is_new) return found->second;
-    found->second.values.of_size(bytes_here(m_files.at(batch.file), key.v));
+    if (is_new) found->second.values.of_size(bytes_here(m_files.at(batch.file), key.v));
     return found->second;
   }
 

@@ -147,8 +147,7 @@ void Servers::hear() {
       if (m_error.empty()) m_error = from.take<std::string>();
       break;
     case News::opened:
-      m_opened.emplace();
-      m_opened->is_continued = from.take<bool>(), m_opened->why_anew = from.take<std::string>();
+      m_opened = Opened{from.take<bool>(), from.take<std::string>()};
       break;
     case News::committed:
       m_committed.push_back(from.take<std::string>());

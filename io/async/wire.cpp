@@ -6,11 +6,7 @@
 
 namespace nunatak::io {
 
-namespace {
-
 constexpr std::size_t most_message = std::size_t{4} << 20, most_head = 4096; ///< bytes
-
-} // namespace
 
 Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n) {
   const LayoutRow& chosen = layout_row(options);

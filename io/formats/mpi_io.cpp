@@ -94,7 +94,11 @@ std::string mpi_library() {
   return all.substr(0, all.find_first_of(",\n"));
 }
 
-void prefer_romio() { ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); } // ROMIO: 10
+void prepare_mpi() {
+  ::setenv("OMPI_MCA_io_ompio_priority", "1", 0); // ROMIO: 10
+  for (const char* const of : {"OMPI_MCA_btl_vader_free_list_max", "OMPI_MCA_btl_sm_free_list_max"})
+    ::setenv(of, "-1", 0); // Open MPI 4, 5
+}
 
 std::string mpi_io_name() {
   static const std::string name = find_mpi_io_name();

@@ -24,9 +24,11 @@ std::vector<std::pair<std::string, std::string>> library_versions();
 /// Name and version of the MPI library, from MPI_Get_library_version.
 std::string mpi_library();
 
-/// Call before MPI_Init: sets the environment variable OMPI_MCA_io_ompio_priority=1, below that of
-/// ROMIO, unless it is set. OMPI_MCA_io (mpiexec --mca io ...) takes precedence.
-void prefer_romio();
+/// Call before MPI_Init: sets variables of Open MPI that are not set. MPI-IO is ROMIO where it is
+/// built; OMPI_MCA_io (mpiexec --mca io ...) takes precedence. A rank may have more than 512
+/// messages on their way through shared memory: with as many to a server that does not look, ranks
+/// could not reach each other, and Open MPI 5.0 loses answers (docs/reference/platforms.md).
+void prepare_mpi();
 
 /// "ROMIO" or "OMPIO". Call after MPI_Init.
 std::string mpi_io_name();

@@ -108,7 +108,7 @@ struct Processes::Parts {
 };
 
 Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>()) {
-  io::prefer_romio(); // before MPI starts
+  io::prepare_mpi();
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads use no MPI
   m_parts->transport = value_on_command_line(argc, argv, "io_transport");

@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 int main(int argc, char** argv) {
-  nunatak::io::prefer_romio();
+  nunatak::io::prepare_mpi();
   MPI_Init(&argc, &argv);
   int result = Catch::Session().run(argc, argv);
   MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -4,8 +4,7 @@ import time
 
 import netCDF4
 import pytest
-from conftest import assert_same_bits, bits, run_program, start_nunatak
-from conftest import refused as refused_once
+from conftest import assert_same_bits, bits, refused, run_program, start_nunatak
 
 START = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia")
 SERIES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "0.5", "-spatial_vars",
@@ -16,10 +15,6 @@ GO_ON = ("-i", "part.nc", "-stress", "sia")
 def times(path):
     with netCDF4.Dataset(path) as data:
         return list(data["time"][:])
-
-
-def refused(run, *words):
-    refused_once(run, *words, "-overwrite")
 
 
 @pytest.mark.parametrize("io_format, servers", [("pnetcdf", 0), ("serial", 0), ("direct", 0), ("direct", 1)])
@@ -66,14 +61,14 @@ def test_a_run_that_starts_anew_replaces(nunatak, part):
 def test_what_cannot_be_continued_is_refused(nunatak, part):
     go_on = (*GO_ON, "-run_years", "0.5")
     before = {name: (part / name).read_bytes() for name in ("maps.nc", "series.nc")}
-    refused(nunatak(*go_on, "-grid_dx", "192km", *SERIES, ranks=2), "-spatial_file", "maps.nc")
-    refused(nunatak(*go_on, *SERIES[:-1], "thk,mask", ranks=2), "maps.nc", "'velsurf_mag'")
-    refused(nunatak(*go_on, *SERIES[:-1], "thk,usurf", ranks=2), "maps.nc", "no variable 'usurf'")
-    refused(nunatak(*go_on, *SERIES, "-io_order", "zyx", "-spatial_vars", "thk,temp"), "maps.nc", "no variable 'z'")
+    refused(nunatak(*go_on, "-grid_dx", "192km", *SERIES, ranks=2), "-spatial_file", "maps.nc", "-overwrite")
+    refused(nunatak(*go_on, *SERIES[:-1], "thk,mask", ranks=2), "maps.nc", "'velsurf_mag'", "-overwrite")
+    refused(nunatak(*go_on, *SERIES[:-1], "thk,usurf", ranks=2), "maps.nc", "no variable 'usurf'", "-overwrite")
+    refused(nunatak(*go_on, *SERIES, "-io_order", "zyx", "-spatial_vars", "thk,temp"), "maps.nc", "no variable 'z'", "-overwrite")
     assert {name: (part / name).read_bytes() for name in before} == before
 
     (part / "series.nc").write_text("no NetCDF\n" * 100)
-    refused(nunatak(*go_on, *SERIES, ranks=2), "-timeseries_file", "series.nc")
+    refused(nunatak(*go_on, *SERIES, ranks=2), "-timeseries_file", "series.nc", "-overwrite")
     (part / "series.nc").unlink()
     nunatak(*go_on, *SERIES, status=0)  # a series that is not there begins
     assert min(times(part / "series.nc")) > 182.5 and times(part / "maps.nc") == [0, 182.5, 365]
@@ -82,9 +77,9 @@ def test_what_cannot_be_continued_is_refused(nunatak, part):
 def test_a_series_with_a_gap_is_refused(nunatak, part):
     """One that ends before the restart, and one that begins after it."""
     nunatak(*GO_ON, "-run_years", "0.5", "-o", "year1.nc", status=0)
-    refused(nunatak("-i", "year1.nc", "-stress", "sia", "-run_years", "0.5", "-timeseries_file", "series.nc"), "it ends in year 0.5")
+    refused(nunatak("-i", "year1.nc", "-stress", "sia", "-run_years", "0.5", "-timeseries_file", "series.nc"), "it ends in year 0.5", "-overwrite")
     nunatak("-i", "year1.nc", "-stress", "sia", "-run_years", "0.5", "-timeseries_file", "late.nc", status=0)
-    refused(nunatak(*GO_ON, "-run_years", "0.5", "-timeseries_file", "late.nc"), "it begins in year 1.5")
+    refused(nunatak(*GO_ON, "-run_years", "0.5", "-timeseries_file", "late.nc"), "it begins in year 1.5", "-overwrite")
 
 
 @pytest.mark.parametrize("io_format", ["pnetcdf", "direct"])
@@ -106,7 +101,7 @@ def test_a_run_that_is_killed_goes_on_from_its_snapshot(nunatak, tmp_path, io_fo
     process.communicate()
     go_on = ("-i", "snap_00001.000.nc", "-stress", "sia", "-dt_max", "0.1", *SERIES, "-run_until", "2")
     if io_format != "direct":
-        refused(nunatak(*go_on), "maps.nc.tmp': the run that wrote them was killed before they were committed")
+        refused(nunatak(*go_on), "maps.nc.tmp': the run that wrote them was killed before they were committed", "-overwrite")
         go_on += ("-overwrite",)
     nunatak(*go_on, status=0)
     if io_format == "direct":
@@ -120,4 +115,4 @@ def test_subfiles_are_not_continued(nunatak, tmp_path):
     nunatak(*START, "-run_until", "0.5", "-o", "part.nc", ranks=2, status=0)
     nunatak(*GO_ON, "-run_years", "0.5", *SERIES, *pieces, ranks=2, status=0)
     assert (tmp_path / "maps.nc.0000").exists()
-    refused(nunatak(*GO_ON, "-run_years", "0.5", *SERIES, *pieces, ranks=2), "maps.nc")
+    refused(nunatak(*GO_ON, "-run_years", "0.5", *SERIES, *pieces, ranks=2), "maps.nc", "-overwrite")

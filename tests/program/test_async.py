@@ -15,10 +15,6 @@ FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_
 WRITTEN = ("series.nc", "maps.nc", "s_00002.000.nc", "end.nc")
 
 
-def verify(folder):
-    return run_program("nunatak-verify", folder, status=0, timeout=60).out
-
-
 def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp_path):
     runs = {"sync": (2, ()), "async:1": (3, ()), "async:2": (3, ("-io_order", "yxz")), "async:1+1": (4, ("-io_pool", "1MiB")),
             "pnetcdf": (2, ("-io_transport", "async:1", "-io_format", "pnetcdf"))}
@@ -31,7 +27,7 @@ def test_the_files_of_a_run_with_servers_are_those_of_a_run_without(nunatak, tmp
             assert_same_bits(tmp_path / "sync" / written, tmp_path / name / written)
             if written in ("s_00002.000.nc", "end.nc"):
                 assert f"wrote {written}\n" in run.out
-        verify(tmp_path / name)
+        run_program("nunatak-verify", tmp_path / name, status=0, timeout=60)
 
 
 def test_what_cannot_be_is_refused_before_anything_is_written(nunatak, tmp_path):
@@ -53,7 +49,7 @@ def test_a_server_whose_disk_is_full_ends_the_run_with_its_error(nunatak, tmp_pa
     error, = [line for line in run.err.splitlines() if "error:" in line]
     assert any(f"file '{name}'" in error for name in (*WRITTEN, "manifest.jsonl")), error
     assert time.time() - begin < 30
-    verify(tmp_path)
+    run_program("nunatak-verify", tmp_path, status=0, timeout=60)
 
 
 def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
