@@ -51,33 +51,36 @@ template <class F> void for_each_unknown(const char* label, const SsaPatch& p, c
 template <class Row, class One, class F>
 void for_each_element_and_unknown(const char* label, const SsaPatch& p, bool by_rows,
                                   const Row& row, const One& one, const F& f) {
-  if (!loops_on_host || !by_rows || p.chosen.alone) {
+  if (!loops_on_host || !by_rows) {
     for_each_element(label, p, one);
     return for_each_unknown(label, p, f);
   }
   if constexpr (loops_on_host) {
     constexpr int block = 256;
     const auto elements = p.elements;
-    const auto places = p.places;
+    const auto places = p.places, chosen = p.chosen.elements;
     const auto element_at = p.element_at;
-    const int all = p.lengths.elements, stride = p.patch.xm + 2;
-    const bool together = Exec().concurrency() == 1; // blocks are in order
-    const int unknowns = together ? p.unknowns() : 0;
+    const bool alone = p.chosen.alone, together = !alone && Exec().concurrency() == 1; // in order
+    const int all = alone ? p.chosen.lengths.elements : p.lengths.elements;
+    const int stride = p.patch.xm + 2, unknowns = together ? p.unknowns() : 0;
     int next = 0;
     const auto visit = [=, m = &next](int b) {
       const int end = all < (b + 1) * block ? all : (b + 1) * block;
+      const auto number = [&](int place) { return alone ? chosen(place) : place; };
       int k = b * block;
       while (k < end) {
-        const Element first = elements(k);
+        const int at = number(k);
+        const Element first = elements(at);
         int n = 0;
-        const auto goes_on = [&](const Element& e) {
+        const auto goes_on = [&] {
+          const Element& e = elements(number(k + n));
           return e.ice == 15 && e.j == first.j && e.i == first.i + n;
         };
-        while (k + n < end && goes_on(elements(k + n))) ++n;
+        while (k + n < end && goes_on()) ++n;
         if (n > 0)
-          row(k, n, first.j, first.i);
+          row(at, n, first.j, first.i);
         else
-          one(k, first);
+          one(at, first);
         k += n > 0 ? n : 1;
       }
       for (; *m < unknowns && element_at.data()[places(*m)] < end; ++*m)
