@@ -115,21 +115,25 @@ bool locks_extents(const char* folder) {
   return type == lustre || type == gpfs || ::getxattr(folder, "lustre.lov", nullptr, 0) > 0;
 }
 
-/// Among how many servers the stripes of a file in this folder are dealt, as far as its Lustre
-/// layout says (struct lov_user_md, versions 1 and 3); 0: unknown.
-std::uint64_t servers_of(const char* folder) {
-  struct {
-    std::uint32_t magic, pattern;
-    std::uint64_t object[2];
-    std::uint32_t bytes;
-    std::uint16_t servers, first;
-  } layout{};
+/// struct lov_user_md of Lustre, versions 1 and 3: bytes of a stripe, and among how many servers
+/// the stripes of a file are dealt.
+struct LustreLayout {
+  std::uint32_t magic, pattern;
+  std::uint64_t object[2];
+  std::uint32_t bytes;
+  std::uint16_t servers, first;
+};
+
+/// That of files in this folder; 0 where it does not say.
+LustreLayout lustre_layout_of(const char* folder) {
+  LustreLayout layout{};
   char attribute[4096] = {};
-  if (::getxattr(folder, "lustre.lov", attribute, sizeof attribute) < 0) return 0;
+  if (::getxattr(folder, "lustre.lov", attribute, sizeof attribute) < 0) return {};
   std::memcpy(&layout, attribute, sizeof layout);
+  if (layout.magic != 0x0bd10bd0 && layout.magic != 0x0bd30bd0) return {};
   constexpr std::uint16_t all = 0xffff;
-  const bool is_plain = layout.magic == 0x0bd10bd0 || layout.magic == 0x0bd30bd0;
-  return is_plain && layout.servers != all ? layout.servers : 0;
+  if (layout.servers == all) layout.servers = 0;
+  return layout;
 }
 
 /// The format inside a layout that moves values.
@@ -160,7 +164,11 @@ Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& option
     if (::stat(folder.c_str(), &status) == 0)
       found[0] = static_cast<std::uint64_t>(status.st_blksize);
     found[1] = locks_extents(folder.c_str()) ? 1 : 0;
-    found[2] = servers_of(folder.c_str());
+    const LustreLayout layout = lustre_layout_of(folder.c_str());
+    if (layout.bytes > 0) found[0] = layout.bytes;
+    // one writer for each server, if stripes are the servers' and several servers have them
+    if (layout.servers > 1 && stripe_of(options.stripe, found[0]) == layout.bytes)
+      found[2] = layout.servers;
   }
   MPI_Bcast(found, 3, MPI_UINT64_T, 0, comm);
   return {stripe_of(options.stripe, found[0]), found[1] != 0, found[2]};

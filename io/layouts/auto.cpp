@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -49,12 +50,11 @@ public:
         m_native(native), m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Slabs& slabs) {
-    const Cost*& cost = m_costs[v];
-    if (cost == nullptr) {
-      const auto [place, is_new] =
-          m_of_shape.try_emplace({whole_box(m_schema, v).count, m_schema.variables[v].type});
-      if (is_new) place->second = cost_of(v, slabs);
-      cost = &place->second;
+    std::optional<Cost>& cost = m_costs[v];
+    if (!cost) {
+      Cost& last = m_of_shape[{whole_box(m_schema, v).count, m_schema.variables[v].type}];
+      if (last.calls <= 1) last = cost_of(v, slabs); // what one rank has says nothing of others
+      cost = last;
       Totals& totals = cost->moves ? m_move : m_stay;
       totals.variables += 1;
       totals.calls += cost->calls;
@@ -109,7 +109,7 @@ private:
   const Format& m_native;
   std::vector<std::uint64_t> m_packed; ///< where variables begin if the format does not know
   std::map<std::pair<Indices, Type>, Cost> m_of_shape;
-  std::vector<const Cost*> m_costs; ///< of each variable, once it was put
+  std::vector<std::optional<Cost>> m_costs; ///< of each variable, once it was put
   Totals m_stay, m_move;
 };
 

@@ -9,7 +9,8 @@
 // A round is what is moved at once: puts, each of one variable and record, the same on every rank.
 // A rank finds what it sends from its own boxes and those of the aggregators, and tells each
 // aggregator (trade()): no rank knows the boxes of all. Models write hundreds of variables in the
-// same boxes, so that their lists of transfers are made, sent and kept once.
+// same boxes: where those of the aggregators are the same, too, lists of transfers are made, sent
+// and kept once. (With `auto` they are for variables within one stripe.)
 #pragma once
 
 #include "io/layouts/partition.hpp"

@@ -1,9 +1,11 @@
 #include "io/layouts/remap.hpp"
 
 #include "io/agree.hpp"
+#include "io/error.hpp"
 #include "io/layouts/exchange.hpp"
 
 #include <map>
+#include <string>
 #include <utility>
 
 namespace nunatak::io {
@@ -49,6 +51,7 @@ public:
     for (const Hyperslab& slab : slabs) {
       if (slab.elements() > 0) put.slabs.push_back(has_record ? slab.without_record() : slab);
     }
+    m_n_put += static_cast<std::int64_t>(slabs.size());
     const bool is_further_part =
         !m_puts.empty() && m_puts.back().v == v && m_puts.back().record == put.record;
     if (!is_further_part && (!m_waiting.has_room(m_bytes[v]) || m_n_slabs > most_slabs))
@@ -126,6 +129,23 @@ private:
     }
   }
 
+  /// The transfers of the schedules that are kept.
+  std::size_t n_kept() const {
+    std::size_t n = 0;
+    const auto count = [&](const std::vector<Channel>& channels) {
+      for (const Channel& c : channels) {
+        for (const auto& list : c.lists) n += list.size();
+      }
+    };
+    for (const auto& [variables, schedule] : m_schedules) {
+      for (const Plan& plan : schedule.plans) {
+        count(plan.sends);
+        count(plan.receives);
+      }
+    }
+    return n;
+  }
+
   /// The schedule for the puts of all ranks. One small reduction.
   const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts) {
     std::vector<std::size_t> variables;
@@ -135,12 +155,17 @@ private:
       mine.emplace_back();
       for (const Hyperslab& slab : put.slabs) mine.back().push_back({slab.start, slab.count});
     }
-    // a file has two or three
-    if (m_schedules.size() >= 32 && m_schedules.count(variables) == 0) m_schedules.clear();
+    if (m_schedules.count(variables) == 0 && n_kept() > most_kept) m_schedules.clear();
     Schedule& schedule = m_schedules[variables];
-    int has_changed = schedule.plans.empty() || schedule.mine != mine ? 1 : 0;
-    MPI_Allreduce(MPI_IN_PLACE, &has_changed, 1, MPI_INT, MPI_MAX, m_comm);
-    if (has_changed == 0) return schedule;
+    const bool has_changed = schedule.plans.empty() || schedule.mine != mine;
+    std::int64_t of_all[] = {has_changed ? 1 : 0, m_n_put, -m_n_put};
+    MPI_Allreduce(MPI_IN_PLACE, of_all, 3, MPI_INT64_T, MPI_MAX, m_comm);
+    if (of_all[1] != -of_all[2])
+      throw Error("variable '" + m_schema.variables[puts.back().v].name +
+                  "': expected as many blocks from every rank, found " +
+                  std::to_string(-of_all[2]) + " to " + std::to_string(of_all[1]) +
+                  " in this file so far");
+    if (of_all[0] == 0) return schedule;
     schedule = {std::move(mine), {}, {}};
     plan(schedule, puts, n_parts);
     return schedule;
@@ -239,7 +264,8 @@ private:
     }
   }
 
-  static constexpr std::size_t most_slabs = 65536; ///< in a round: they take memory, 256 bytes each
+  static constexpr std::size_t most_slabs = 65536;   ///< in a round: they take memory, 1 KB each
+  static constexpr std::size_t most_kept = 1U << 18; ///< transfers of schedules, 152 bytes each
   Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
@@ -257,6 +283,7 @@ private:
   std::vector<Put> m_puts; ///< since the last round
   Copies m_copies;         ///< of their values
   std::size_t m_n_slabs = 0;
+  std::int64_t m_n_put = 0; ///< blocks, some empty: the same on all ranks
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
   Buffer m_outgoing, m_incoming, m_assembled;
   KeptError m_error;

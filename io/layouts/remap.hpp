@@ -11,7 +11,7 @@
 // Memory: per aggregator on average at most Options::copy_bytes() wait in copies on the ranks that
 // put them; moving takes as much in messages on both sides (MPI may hold them once more) and in the
 // order of the file on the aggregators. Larger records are moved in several rounds, larger
-// variables in parts.
+// variables in parts. Plans are kept up to 40 MB and those of one round.
 #pragma once
 
 #include "io/formats/format.hpp"

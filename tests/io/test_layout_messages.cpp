@@ -7,8 +7,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace nunatak;
+using Catch::Matchers::ContainsSubstring;
 using io::Box;
 using io::Schema;
 using io::Type;
@@ -89,6 +91,21 @@ TEST_CASE("auto judges a variable by all blocks of a rank, not by the first") {
         size_of(MPI_COMM_WORLD) - 1);
   const std::vector<double> found = io::Reader(scratch / "ex.nc", MPI_COMM_WORLD).read_all("v");
   for (std::size_t x = 0; x < 64 * n; ++x) CHECK(found[x] == static_cast<double>(x));
+}
+
+TEST_CASE("ranks that put different numbers of blocks get an error") {
+  if (size_of(MPI_COMM_WORLD) == 1) return;
+  const Scratch scratch;
+  const auto odd = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD) % 2);
+  io::Writer writer(MPI_COMM_WORLD, options_of("direct/box:1"));
+  const auto file = writer.open(scratch / "ex.nc", one_field());
+  const auto put = [&] {
+    const std::vector<io::Block> blocks(1 + odd, {{0, 0, 0}, {1, 0, 0}, {}});
+    file->put_blocks("v", 0, blocks, nullptr, Type::float64);
+    file->close();
+  };
+  CHECK_THROWS_WITH(put(), ContainsSubstring("variable 'v'") &&
+                               ContainsSubstring("as many blocks from every rank, found 1 to 2"));
 }
 
 TEST_CASE("messages are those that the cut asks for") {
