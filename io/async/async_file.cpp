@@ -226,6 +226,7 @@ private:
   void reserve(std::int64_t /*records*/) override {}
   void write_slabs(std::size_t v, std::size_t record, const Slabs& slabs) override {
     join_batch(v, record);
+    const bool many = slabs.size() > 1;
     const double stalled = m_client.ring().stall_seconds();
     for (std::size_t s = 0; s < m_boxes[v].size(); ++s) {
       for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
@@ -237,9 +238,9 @@ private:
             return join_message(joined, m_batch, {v, record, b}, part, schema().variables[v].type,
                                 m_client.ring().size());
           };
-          if (slabs.size() > 1 && join()) continue;
-          send_joined(s, joined);
-          if (slabs.size() > 1 && join()) continue;
+          if (many && join()) continue;
+          send_joined(s, joined); // it is full, or the part is long
+          if (many && join()) continue;
           const std::int64_t sent = m_client.send(m_group, s, m_batch, {v, record, b}, part,
                                                   schema().variables[v].type, m_work.message_bytes);
           m_messages[s] += sent;

@@ -464,14 +464,14 @@ private:
     std::size_t most = 0;
     for (const auto& boxes : its_file.boxes[key.v]) most = std::max(most, boxes.size());
     const std::vector<Box>& mine = its_file.boxes[key.v][me()];
-    const std::byte* values = part.values.data();
-    for (std::size_t b = 0; b < most; ++b) {
-      const bool is_mine = b < mine.size();
-      const Block block = is_mine ? Block{mine[b].start, mine[b].count, {}} : Block{};
-      its_file.file->put(variable.name, key.record, block, is_mine ? values : nullptr,
-                         variable.type);
-      if (is_mine) values += mine[b].elements() * bytes_of(variable.type);
+    const Indices none(whole_box(its_file.schema, key.v).count.size(), 0);
+    std::vector<Block> blocks(most, Block{none, none, {}});
+    std::size_t before = 0; // elements
+    for (std::size_t b = 0; b < mine.size(); ++b) {
+      blocks[b] = {mine[b].start, mine[b].count, {}, {}, before};
+      before += mine[b].elements();
     }
+    its_file.file->put_blocks(variable.name, key.record, blocks, part.values.data(), variable.type);
   }
 
   void close(int number, std::int64_t step) {

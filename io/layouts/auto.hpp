@@ -21,7 +21,7 @@
 //   native   calls, one for each run of the file x (C + L x bytes sent / bytes)
 //   moved    bytes sent + calls x C, where one call writes a stripe of many variables
 //
-// The cheapest is taken; native for what one rank has in one run. Bytes written are the same in
+// The cheaper is taken; native for what one rank has in one run. Bytes written are the same in
 // both, and messages, which carry all variables together, are not counted. Decided when a variable
 // is first put, by one small reduction.
 #pragma once

@@ -1,7 +1,7 @@
 #include "io/layouts/exchange.hpp"
 
 #include "io/agree.hpp"
-#include "io/async/wire.hpp"
+#include "io/packer.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -69,24 +69,23 @@ std::vector<Channel> make_sends(const std::vector<int>& aggregators, const Round
 inline auto members(const Channel& c) { return std::tie(c.bytes, c.lists, c.segments); }
 
 std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends) {
-  const auto size = static_cast<std::size_t>(size_of(comm));
+  const auto size = static_cast<std::size_t>(size_of(comm)),
+             self = static_cast<std::size_t>(rank_in(comm));
   std::vector<std::uint64_t> n_out(size, 0), n_in(size); // bytes, by rank
   std::vector<Bytes> out(size), in(size);
   for (const Channel& c : sends) {
     const auto r = static_cast<std::size_t>(c.rank);
+    if (r == self) continue;
     out[r] = Packer(c).bytes();
     n_out[r] = out[r].size();
   }
   MPI_Alltoall(n_out.data(), 1, MPI_UINT64_T, n_in.data(), 1, MPI_UINT64_T, comm);
-  const auto self = static_cast<std::size_t>(rank_in(comm));
   std::vector<Message> from, to;
   for (std::size_t r = 0; r < size; ++r) {
     in[r].resize(n_in[r]);
-    if (r == self) continue;
     if (n_in[r] > 0) from.push_back({static_cast<int>(r), in[r].data(), in[r].size()});
     if (n_out[r] > 0) to.push_back({static_cast<int>(r), out[r].data(), out[r].size()});
   }
-  in[self] = std::move(out[self]);
   exchange(comm, from, to);
   std::vector<Channel> receives;
   for (std::size_t r = 0; r < size; ++r) {
@@ -100,8 +99,12 @@ std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends) {
 Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round,
                std::vector<Channel> sends, std::vector<Channel> receives) {
   Plan plan{std::move(sends), std::move(receives), {}, {}, 0};
-  const auto is_own = [&](const Channel& c) { return c.rank == rank; };
-  plan.sends.erase(std::remove_if(plan.sends.begin(), plan.sends.end(), is_own), plan.sends.end());
+  const auto own = std::find_if(plan.sends.begin(), plan.sends.end(),
+                                [&](const Channel& c) { return c.rank == rank; });
+  if (own != plan.sends.end()) {
+    plan.receives.push_back(std::move(*own));
+    plan.sends.erase(own);
+  }
   const auto self = std::find(aggregators.begin(), aggregators.end(), rank);
   for (std::size_t p = 0; p < round.boxes.size() && self != aggregators.end(); ++p) {
     plan.first_target.push_back(plan.targets.size());

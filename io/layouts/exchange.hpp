@@ -61,7 +61,7 @@ inline std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; 
 /// What this rank sends, also to itself, by aggregator: `aggregators` are their ranks. Local.
 std::vector<Channel> make_sends(const std::vector<int>& aggregators, const Round& round);
 
-/// What is sent to this rank, by rank. Collective: one all-to-all of a number, and the lists.
+/// What other ranks send to this one. Collective: one all-to-all of a number, and the lists.
 std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends);
 
 /// A box that an aggregator writes, with one call if all of it is put.

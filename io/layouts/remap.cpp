@@ -129,23 +129,6 @@ private:
     }
   }
 
-  /// The transfers of the schedules that are kept.
-  std::size_t n_kept() const {
-    std::size_t n = 0;
-    const auto count = [&](const std::vector<Channel>& channels) {
-      for (const Channel& c : channels) {
-        for (const auto& list : c.lists) n += list.size();
-      }
-    };
-    for (const auto& [variables, schedule] : m_schedules) {
-      for (const Plan& plan : schedule.plans) {
-        count(plan.sends);
-        count(plan.receives);
-      }
-    }
-    return n;
-  }
-
   /// The schedule for the puts of all ranks. One small reduction.
   const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts) {
     std::vector<std::size_t> variables;
@@ -155,7 +138,10 @@ private:
       mine.emplace_back();
       for (const Hyperslab& slab : put.slabs) mine.back().push_back({slab.start, slab.count});
     }
-    if (m_schedules.count(variables) == 0 && n_kept() > most_kept) m_schedules.clear();
+    if (m_schedules.count(variables) == 0 && m_n_kept > most_kept) {
+      m_schedules.clear();
+      m_n_kept = 0;
+    }
     Schedule& schedule = m_schedules[variables];
     const bool has_changed = schedule.plans.empty() || schedule.mine != mine;
     std::int64_t of_all[] = {has_changed ? 1 : 0, m_n_put, -m_n_put};
@@ -186,6 +172,11 @@ private:
       std::vector<Channel> receives = trade(m_comm, sends);
       schedule.plans.push_back(
           make_plan(m_rank, m_aggregators, round, std::move(sends), std::move(receives)));
+      for (const auto* channels : {&schedule.plans.back().sends, &schedule.plans.back().receives}) {
+        for (const Channel& c : *channels) {
+          for (const auto& list : c.lists) m_n_kept += list.size();
+        }
+      }
       std::vector<std::int64_t>& n = schedule.n_slabs.emplace_back(puts.size(), 0);
       for (const Target& target : schedule.plans.back().targets)
         n[target.put] += target.is_covered ? 1 : static_cast<std::int64_t>(target.parts.size());
@@ -285,6 +276,7 @@ private:
   std::size_t m_n_slabs = 0;
   std::int64_t m_n_put = 0; ///< blocks, some empty: the same on all ranks
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
+  std::size_t m_n_kept = 0; ///< transfers of schedules made since they were cleared
   Buffer m_outgoing, m_incoming, m_assembled;
   KeptError m_error;
   Work m_work;
