@@ -14,7 +14,8 @@ RUN = "-stress sia -dt_max 0.02 -run_until 4 -timeseries_file series.nc"
 STARTER = """#!/bin/bash
 if [ -e limit ]; then
   rm limit
-  $NUNATAK_MPIEXEC 2 "$@" > log &
+  : > log
+  $NUNATAK_MPIEXEC 2 "$@" >> log &
   while [ "$(grep -c ^step log)" -lt 3 ] && kill -0 $!; do sleep 0.02; done
   kill -USR1 $!
   wait $!
