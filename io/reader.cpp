@@ -102,12 +102,6 @@ std::string Reader::type(const std::string& variable) const {
   return contents().variables[id(variable)].type;
 }
 
-std::size_t Reader::length(const std::string& dimension) const {
-  const auto* found = find(contents().dimensions, dimension);
-  if (found == nullptr) fail("expected a dimension '" + dimension + "', found none of that name");
-  return found->length;
-}
-
 std::size_t Reader::records() const {
   const int d = contents().record_dimension;
   return d < 0 ? 0 : contents().dimensions[static_cast<std::size_t>(d)].length;

@@ -53,7 +53,6 @@ public:
   std::string shape(const std::string& variable) const;
   /// "byte", "short", "int", "int64", "float", "double", "char", ...
   std::string type(const std::string& variable) const;
-  std::size_t length(const std::string& dimension) const;
   std::size_t records() const;
 
   /// Attributes; `variable` = "": of the file. nullopt if absent. Error if text() finds a number or

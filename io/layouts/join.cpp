@@ -48,6 +48,7 @@ public:
       fail(0, std::string("expected the attribute ") + subfiles_attribute +
                   ", the number of subfiles, found none");
     m_size = static_cast<std::size_t>(number->integers[0]);
+    on_rank_0(comm, [&] { source(m_size - 1); }); // before memory for so many
     Ranges ranges;
     m_whole = whole_of(0, first, ranges);
     m_ranges.assign(m_size * ranges.size(), 0);
@@ -160,7 +161,9 @@ private:
     if (difference.empty()) return;
     const json::json_pointer place(difference[0]["path"].get<std::string>());
     const auto text = [&](const json& contents) {
-      return contents.contains(place) ? contents.at(place).dump() : "none";
+      return contents.contains(place)
+                 ? contents.at(place).dump(-1, ' ', false, json::error_handler_t::replace)
+                 : "none";
     };
     json::json_pointer owner = place; // of the difference: a dimension, a variable, an attribute
     while (!owner.empty() && !expected.contains(owner / "name")) owner.pop_back();

@@ -28,7 +28,7 @@ struct StoredType {
   double stored(double v, const StoredType& its) const {
     if (type == NC_FLOAT && std::fabs(v) <= static_cast<double>(NC_MAX_FLOAT))
       return static_cast<double>(static_cast<float>(v)); // given as double
-    if (is_floating() || its.bits != bits) return v;
+    if (is_floating() || its.bits != bits || its.type == type) return v;
     const double range = std::ldexp(1.0, bits);
     if (v < smallest) return v + range;
     return v >= smallest + range ? v - range : v;

@@ -46,11 +46,10 @@ void MachineOptions::add_to(OptionTable& table) {
 nlohmann::json MachineOptions::contents() const {
   std::ifstream stream(file);
   if (!stream) throw Error("file '" + file + "': cannot be read");
-  try {
-    return nlohmann::json::parse(stream);
-  } catch (const std::exception& e) {
-    throw Error("file '" + file + "': expected the constants of a machine, found: " + e.what());
-  }
+  nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  if (json.is_discarded())
+    throw Error("file '" + file + "': expected the constants of a machine, found no JSON");
+  return json;
 }
 
 LogGP MachineOptions::machine() const {

@@ -12,31 +12,29 @@ namespace nunatak {
 
 namespace {
 
-constexpr std::int64_t most_cells = 1 << 30;
+constexpr std::int64_t most_cells = 1 << 30; // PETSc counts two unknowns of each in 32 bits
 
-// Checks what PETSc would refuse, with messages of our own. px, py <= 0: chosen by PETSc.
-void require_product(int px, int py, int size) {
-  if (px <= 0 && py <= 0) return;
-  if (px <= 0) px = size / py;
-  if (py <= 0) py = size / px;
-  if (px * py == size) return;
-  throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) +
-              " ranks, found " + std::to_string(px) + " x " + std::to_string(py));
-}
-void require_cells(DM dm, const DmdaShape& shape, int size) {
+/// Sets the grid of ranks. Checks what PETSc would refuse, with messages of our own.
+void cut(DM dm, const DmdaShape& shape, int size) {
   PetscInt Mx = 0, My = 0, px = 0, py = 0;
   NUNATAK_PETSC(DMDAGetInfo(dm, nullptr, &Mx, &My, nullptr, &px, &py, nullptr, nullptr, nullptr,
                             nullptr, nullptr, nullptr, nullptr));
-  if (Mx < 1 || My < 1 || std::int64_t{Mx} * My > most_cells) {
+  if (Mx < 1 || My < 1 || std::int64_t{Mx} * My > most_cells)
     throw Error("grid of " + std::to_string(Mx) + " x " + std::to_string(My) +
                 " points (-grid_..., -da_grid_x, -da_grid_y, -da_refine): expected at most " +
-                std::to_string(most_cells) + " (PETSc counts two unknowns of each in 32 bits)");
-  }
-  require_product(px, py, size);
+                std::to_string(most_cells));
+  if (px <= 0) px = shape.px; // -da_processors_x is not given
+  if (py <= 0) py = shape.py;
   if (px <= 0 && py <= 0) {
     Decomposition::make(Mx, My, size); // throws where a patch would have no cell
   } else {
-    Decomposition::make(Mx, My, px > 0 ? px : size / py, py > 0 ? py : size / px);
+    if (px <= 0) px = size / py;
+    if (py <= 0) py = size / px;
+    if (std::int64_t{px} * py != size)
+      throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) +
+                  " ranks, found " + std::to_string(px) + " x " + std::to_string(py));
+    Decomposition::make(Mx, My, px, py);
+    NUNATAK_PETSC(DMDASetNumProcs(dm, px, py, PETSC_DECIDE));
   }
   // subdomain boundaries are valid only for the number of points that they were made for
   if (!shape.columns.empty() && (Mx != shape.Mx || My != shape.My))
@@ -72,15 +70,13 @@ Dmda::Dmda(MPI_Comm comm, const DmdaShape& shape) {
   const auto boundary = [](bool periodic) {
     return periodic ? DM_BOUNDARY_PERIODIC : DM_BOUNDARY_GHOSTED;
   };
-  const auto patches = [](int n) { return n > 0 ? n : PETSC_DECIDE; };
   DM dm = nullptr;
-  require_product(shape.px, shape.py, io::size_of(comm));
   NUNATAK_PETSC(DMDACreate2d(comm, boundary(shape.periodic_x), boundary(shape.periodic_y),
-                             DMDA_STENCIL_BOX, shape.Mx, shape.My, patches(shape.px),
-                             patches(shape.py), 1, 1, nullptr, nullptr, &dm));
+                             DMDA_STENCIL_BOX, shape.Mx, shape.My, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
+                             nullptr, nullptr, &dm));
   m_dms.emplace(1, dm);
   NUNATAK_PETSC(DMSetFromOptions(dm));
-  require_cells(dm, shape, io::size_of(comm));
+  cut(dm, shape, io::size_of(comm));
   if (!shape.columns.empty())
     NUNATAK_PETSC(DMDASetOwnershipRanges(dm, shape.columns.data(), shape.rows.data(), nullptr));
   NUNATAK_PETSC(DMSetUp(dm)); // processes -dm_view as well

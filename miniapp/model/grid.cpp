@@ -16,27 +16,28 @@ namespace {
 
 Axis with_points(Axis axis, int points) {
   if (points == axis.points) return axis;
-  if (points < 2)
-    throw Error("options -da_grid_x and -da_grid_y: expected at least 2 points, found " +
-                std::to_string(points));
   axis.spacing = axis.periodic ? axis.spacing * axis.points / points : axis.extent() / (points - 1);
   axis.points = points;
   return axis;
 }
 
-/// PETSc accepts any text as a number.
-void check_da_refine() {
+/// PETSc accepts any text as a number, and its errors name no option.
+void check_da_option(const std::string& name, int least, int most) {
   char word[32] = "";
   PetscBool is_set = PETSC_FALSE;
-  NUNATAK_PETSC(PetscOptionsGetString(nullptr, nullptr, "-da_refine", word, sizeof word, &is_set));
-  if (is_set == PETSC_TRUE) whole_number(word, 0, 30, "option -da_refine");
+  NUNATAK_PETSC(PetscOptionsGetString(nullptr, nullptr, name.c_str(), word, sizeof word, &is_set));
+  if (is_set == PETSC_TRUE) whole_number(word, least, most, "option " + name);
 }
 
 } // namespace
 
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   Grid grid;
-  check_da_refine();
+  check_da_option("-da_refine", 0, 30);
+  for (const char* name : {"-da_grid_x", "-da_grid_y"}) check_da_option(name, 2, 1 << 30);
+  for (const char* name : {"-da_refine_x", "-da_refine_y"}) check_da_option(name, 1, 1000);
+  for (const char* name : {"-da_processors_x", "-da_processors_y"})
+    check_da_option(name, 1, 1 << 30);
   grid.dmda =
       std::make_shared<Dmda>(comm, DmdaShape{x.points, y.points, px, py, x.periodic, y.periodic});
   check_petsc_options({"da_", "dm_"}, "the DMDA of the grid");
@@ -71,9 +72,6 @@ Axis choose_axis(const Axis& source, int points, double spacing) {
   constexpr double rounding = 1e-3; // of coordinates in the file, in spacings
   Axis axis;
   if (spacing == 0.0) {
-    if (points < 2)
-      throw Error("grid: expected at least 2 points along x and y, found " +
-                  std::to_string(points));
     axis.points = points;
     axis.spacing = source.extent() / (points - 1);
     axis.first = source.first;

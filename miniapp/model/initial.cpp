@@ -208,9 +208,16 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
     m_input = std::make_unique<Input>(options.input, comm, log, input_options(options));
   }
   const bool continent = m_input || options.init == "marine";
-  const auto choose = [&](std::string& option, const char* name, const char* value) {
-    if (option == "auto")
-      option = m_input ? m_input->choice(name).value_or(value) : value; // of a restart
+  OptionTable table("", "");
+  add_model_options(table, options);
+  const auto choose = [&](const std::string& option, const char* name, const std::string& usual) {
+    if (option != "auto") return;
+    const std::string found = m_input ? m_input->choice(name).value_or("auto") : "auto";
+    try {
+      table.set(name, found == "auto" ? &usual : &found); // `found`: of a restart
+    } catch (const Error& error) {
+      throw Error(options.input + ": attribute 'option_" + name + "': " + error.what());
+    }
   };
   choose(options.stress, "stress", continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
   choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
@@ -351,12 +358,11 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
                           : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
     const LevelSpacing spacing =
         m_options.z_spacing == "equal" ? LevelSpacing::equal : LevelSpacing::quadratic;
-    const int Mz = m_options.Mz > 0 ? m_options.Mz : 31;
-    if (Mz > max_levels)
-      throw Error("option -grid_Mz: expected at most " + std::to_string(max_levels) +
-                  " levels, found " + std::to_string(Mz));
-    grid.z = make_levels(Lz, Mz, spacing).z_host;
+    grid.z = make_levels(Lz, m_options.Mz > 0 ? m_options.Mz : 31, spacing).z_host;
   }
+  if (grid.Mz() > max_levels)
+    throw Error(m_options.input + ": temp: expected at most " + std::to_string(max_levels) +
+                " levels, found " + std::to_string(grid.Mz()) + " (-grid_Mz makes others)");
   if (thickest > grid.Lz()) {
     throw Error("option -grid_Lz: expected at least the thickness of the thickest ice, " +
                 std::to_string(thickest) + " m, found " + std::to_string(grid.Lz()) + " m");

@@ -257,8 +257,8 @@ void check(const Options& o) {
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a "
        "year)");
   io::check(o.io);
-  need(o.spatial_file.empty() || o.spatial_every > 0.0,
-       "option -spatial_every: expected a positive time with -spatial_file");
+  need(o.spatial_file.empty() || o.spatial_every >= 1e-6,
+       "option -spatial_every: expected at least 1e-6 year with -spatial_file");
   need(!o.spatial_file.empty() ||
            o.given.count("spatial_every") + o.given.count("spatial_vars") == 0,
        "options -spatial_every and -spatial_vars: expected -spatial_file as well");

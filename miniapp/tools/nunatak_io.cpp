@@ -45,10 +45,10 @@ struct BenchOptions {
     table.add(number("variables", variables, "",
                      "number of variables, evenly from the list (0: all)", 0));
     table.add(number("records", records, "", "records per file", 1));
+    table.add(number("compute", compute, "s", "synthetic computation between records, not counted",
+                     0.0, 1e6));
     table.add(
-        number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
-    table.add(number("raw", raw, "",
-                     "raw writes of that many bytes and nothing else (0: the workload)", 0.0));
+        number("raw", raw, "", "raw writes of that many bytes alone (0: the workload)", 0.0, 1e18));
     table.section("How it is written");
     table.add(text("methods", methods,
                    "methods of output to compare, a list: format/layout/name=value/..., where name "
@@ -72,7 +72,7 @@ struct BenchOptions {
                      "bytes per second of a node's network card (0: no limit is computed)", 0));
     table.add(
         number("server_rate", limits.server_rate, "", "bytes per second of a storage server", 1));
-    table.add(number("servers", limits.servers, "", "storage servers of the file system", 1));
+    table.add(number("servers", limits.servers, "", "storage servers of the file system", 1, 1e6));
     table.section("Where");
     table.add(text("o", folder, "folder, in which nunatak-io.files is created and removed"));
     table.add(flag("keep", keep, "the files of the last repetition are kept"));

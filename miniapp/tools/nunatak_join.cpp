@@ -23,13 +23,9 @@ struct JoinOptions {
 };
 
 void run(const JoinOptions& options) {
-  if (options.input.empty() || options.output.empty()) {
-    throw Error(
-        "options -i and -o: expected the name of the subfiles and of the file to write, found " +
-        std::string(options.input.empty() && options.output.empty() ? "none"
-                    : options.input.empty()                         ? "-o only"
-                                                                    : "-i only"));
-  }
+  if (options.input.empty() || options.output.empty())
+    throw Error("options -i and -o: expected both, found '" + options.input + "' and '" +
+                options.output + "'");
   World().on_rank_0([&] {
     check_files(
         {{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});

@@ -50,7 +50,8 @@ void print_table(std::ostream& out, const std::vector<Record>& records,
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   if (path.empty()) return;
-  World().on_rank_0([&] { write_text_file(path, json.dump(2) + "\n"); });
+  const auto not_utf8 = nlohmann::ordered_json::error_handler_t::replace; // names of files
+  World().on_rank_0([&] { write_text_file(path, json.dump(2, ' ', false, not_utf8) + "\n"); });
 }
 
 } // namespace nunatak::tools
