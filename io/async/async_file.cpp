@@ -72,6 +72,7 @@ public:
   /// ranks may never agree: pending requests then keep their memory.
   ~Client() override {
     if (std::uncaught_exceptions() == 0) {
+      const Watchdog::Scope scope(m_servers.path(), "close");
       m_ring.drain(std::numeric_limits<double>::max());
       MPI_Wait(&m_agreement->request, MPI_STATUS_IGNORE);
       MPI_Comm_free(&m_comm);
