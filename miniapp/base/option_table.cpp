@@ -257,6 +257,12 @@ void OptionTable::print_title(std::ostream& out) const {
   out << m_title << "\n\n  " << m_example << "\n\n";
 }
 
+void OptionTable::print_start() const {
+  if (World().rank() != 0) return;
+  print_title(std::cout);
+  std::cout << "-help lists all options, -version the libraries of this program.\n";
+}
+
 void OptionTable::print_help(std::ostream& out, std::size_t columns) const {
   print_title(out);
   fold(out, explanation(), 0, 0, columns);

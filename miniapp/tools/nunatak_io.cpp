@@ -394,6 +394,7 @@ int main(int argc, char** argv) {
         "out.json");
     options.add_to(table);
     if (!table.read(argc, argv)) return;
+    if (argc == 1) return table.print_start(); // it would write for minutes
     if (options.raw > 0.0) {
       run_raw(options, world_comm());
     } else {
