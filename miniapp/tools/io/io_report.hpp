@@ -87,9 +87,8 @@ inline Record record_of(const std::vector<Reading>& readings) {
 
 /// The record of one method, with the raw write baseline of the same repetitions.
 inline Record record_of(const Method& results, const std::vector<double>& raw_seconds) {
-  const std::vector<Writing>& writings = results.writings;
-  const Writing& last = writings.back();
-  const auto of = [&](const auto& f) { return each(writings, f); };
+  const Writing& last = results.writings.back();
+  const auto of = [&](const auto& f) { return each(results.writings, f); };
   Record record = {{"method", results.text}, {"order", results.order}};
   for (const io::Knob& knob : io::knobs())
     record["options"][knob.name] = io::knob_text(results.options, knob);
