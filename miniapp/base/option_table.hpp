@@ -106,6 +106,9 @@ private:
   std::set<std::string> m_set;
 };
 
+/// Throws Error, which begins with `what`, unless `value` is one of `values`, separated by |.
+void require_one_of(const std::string& values, const std::string& value, const std::string& what);
+
 /// True if this argument is the name of an option rather than a value such as -3.
 bool is_option(const std::string& word);
 /// The error text for an argument that is neither an option nor the value of one.
