@@ -78,8 +78,7 @@ def test_links_that_were_planted(nunatak, tmp_path, name, link):
     """A link under a temporary name was followed, and its file overwritten with status 0. The options have bytes that are not UTF-8."""
     (tmp_path / "precious").write_text("precious")
     link(tmp_path / "precious", tmp_path / name)
-    (tmp_path / "f\udce4").mkdir()
-    nunatak(*DOME, "-o", "o.nc", "-report", "r.json", "-timeseries_file", "f\udce4/t.nc", status=0)
+    nunatak(*DOME, "-o", "o.nc", "-report", "r.json", "-ssa_failed_file", "f\udce4.nc", status=0)
     assert (tmp_path / "precious").read_text() == "precious"
 
 
