@@ -48,6 +48,7 @@ public:
       fail(0, std::string("expected the attribute ") + subfiles_attribute +
                   ", the number of subfiles, found none");
     m_size = static_cast<std::size_t>(number->integers[0]);
+    on_rank_0(comm, [&] { source(m_size - 1); }); // before memory is needed for so many
     Ranges ranges;
     m_whole = whole_of(0, first, ranges);
     m_ranges.assign(m_size * ranges.size(), 0);
@@ -91,8 +92,7 @@ public:
     const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
     for (std::size_t a = lead(v); a < axes.size(); ++a)
       box.start[a - lead(v)] -= range(subfile, axes[a])[0];
-    if (lead(v) == 1) box = box.in_record(record);
-    source(subfile).read(v, box, bytes_of(m_schema.variables[v].type), values);
+    source(subfile).read(v, box.in_record(record), m_schema.variables[v].type, values);
   }
 
 private:
@@ -188,7 +188,7 @@ private:
       }
       if (!boxes.insert(numbers).second) continue; // an earlier subfile has it
       for (const Part& other : parts) {
-        if (meet(part.box, other.box).elements() == 0) continue;
+        if (!do_meet(part.box, other.box)) continue;
         fail(n, what + ": expected a part that no other subfile has, found some of it in '" +
                     path_of(other.subfile) + "'");
       }

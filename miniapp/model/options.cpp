@@ -14,7 +14,6 @@
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
-#include <iostream>
 #include <vector>
 
 namespace nunatak {
@@ -291,9 +290,7 @@ bool read_options(Session& session, OptionTable& table, Options& options) {
     options.set_by_like[name] = value;
   }
   if (!session.has_arguments() && options.given.empty()) {
-    if (session.rank() != 0) return false;
-    table.print_title(std::cout);
-    std::cout << "-help lists all options, -version the libraries of this program.\n";
+    table.print_start();
     return false;
   }
   check(options);

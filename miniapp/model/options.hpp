@@ -44,7 +44,7 @@ struct Options {
   // stress balance
   std::string stress = "auto";
   std::string rheology = "auto";
-  HybridOptions hybrid; // completed by hybrid_options() (physics.hpp)
+  HybridOptions hybrid; // completed by hybrid_options() (model.cpp)
   SsaOptions ssa;       // completed by ssa_options()
   std::string ssa_solver = "auto";
   bool ssa_view = false;

@@ -31,7 +31,8 @@ template <class... Rest> PetscErrorCode note_name(const char name[], const char*
 
 std::vector<GivenOption> read_here(const std::string& path) {
   const std::string what = "option -options_file: '" + path + "': ";
-  constexpr std::uintmax_t longest = 64 << 10; // bytes; PETSc's parser takes seconds for so many "["
+  constexpr std::uintmax_t longest = 64
+                                     << 10; // bytes; PETSc's parser takes seconds for so many "["
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
     throw Error(what + "expected a regular file, found a folder, a pipe or a device");

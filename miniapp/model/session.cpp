@@ -2,7 +2,7 @@
 
 #include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/world_comm.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/options_file.hpp"
 #include "miniapp/model/petsc_error.hpp"
 

@@ -9,7 +9,6 @@ from conftest import refused
 
 QUICK = ("-run_years", "0", "-stress", "sia")
 
-
 OPTIONS = [
     (("-grid_Nx", "30"), ("unknown option -grid_Nx", "-grid_Mx")),
     (("-ssa_multigrid_smothing", "3"), ("unknown option -ssa_multigrid_smothing; did you mean -ssa_multigrid_smoothing?",)),
@@ -19,9 +18,11 @@ OPTIONS = [
     (("-snapshot_file", "s"), ("-snapshot_every",)),
     (("-spatial_file", "s.nc", "-spatial_vars", "thk,speed"), ("speed", "unknown variable")),
     (("-i", "a.nc", "-init", "dome"), ("-i and -init",)),
+    (("-i", "nowhere.nc"), ("nowhere.nc",)),
     (("-init", "shelf", "-ocean", "pico"), ("-init shelf and -ocean pico", "not periodic")),
     (("-pico_gamma_T", "1"), ("option -pico_gamma_T", "at most 0.1")),
     (("-grid_Mz", "513"), ("-grid_Mz", "at most 512")),
+    (("-grid_Lz", "1000"), ("option -grid_Lz: expected at least the thickness of the thickest ice", "found 1000")),
     (("-grid_dx", "1e-8"), ("option -grid_dx", "at least 1 m")),
     (("-grid_Mx", "2000000000"), ("option -grid_Mx", "at most")),
     (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
@@ -42,10 +43,6 @@ def test_bad_option(nunatak, tmp_path, options, words):
     refused(nunatak("-init", "dome", "-grid_Mx", "21", *QUICK, *options, ranks=2) if "-i" not in options else
             nunatak(*options, ranks=2), *words)
     assert not any(tmp_path.iterdir())
-
-
-def test_missing_file(nunatak):
-    refused(nunatak("-i", "nowhere.nc", ranks=2), "nowhere.nc")
 
 
 def rename(name):
@@ -116,6 +113,8 @@ SPOILED = {  # what is done to the island; words of the error
     "levels not from 0": (levels(10, 500, 1000, 2000), ("'z'",)),
     "levels that decrease": (levels(2000, 1000, 500, 0), ("'z'",)),
     "a level twice": (levels(0, 500, 500, 2000), ("'z'",)),
+    "more levels than a column holds": (levels(*range(0, 6000, 10)), ("'z'", "at most 512", "found 600")),
+    "a choice of no run": (lambda data: data.setncattr("option_energy", "On"), ("option_energy", "one of on|off", "'On'")),
 }
 
 
@@ -148,10 +147,6 @@ def test_unwritable_output(nunatak, tmp_path, io_format, option):
     run = nunatak("-init", "dome", "-grid_Mx", "21", *QUICK, "-io_format", io_format, option, "no/such/folder/out.nc", ranks=2)
     refused(run, "no/such/folder/out.nc")
     assert not any(tmp_path.iterdir())
-
-
-def test_ice_thicker_than_the_column(nunatak):
-    refused(nunatak("-init", "dome", "-grid_Mx", "21", *QUICK, "-grid_Lz", "1000", ranks=2), "-grid_Lz", "1000")
 
 
 def test_help_into_a_pipe_that_closes(tmp_path):
@@ -202,9 +197,7 @@ def test_options_file_that_is_a_pipe(nunatak, tmp_path):
 
 def test_warnings_of_what_was_hardly_meant(nunatak, island):
     """Ice that races, and melt of what is not there: a line each, at the end."""
-    def change(data):
-        data["thk"][10, 10] = 5000.0
-    island(change)
+    island(has("thk", 5000.0))
     sia = ("-i", "island.nc", "-stress", "sia", "-ocean", "none", "-grid_Mz", "5", "-sia_e")
     racing = nunatak(*sia, "100", "-run_steps", "2", ranks=2)
     assert racing.status == 0 and racing.out.count("faster than 100 km/a in up to") == 1, racing.text
