@@ -233,8 +233,8 @@ private:
       for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
         Bytes joined; // a message of many small ones
         for (const Hyperslab& slab : slabs) {
+          if (slab.elements() == 0 || !do_meet(slab, m_boxes[v][s][b])) continue;
           const Hyperslab part = slice(slab, m_boxes[v][s][b]);
-          if (part.elements() == 0) continue;
           const auto join = [&] {
             return join_message(joined, m_batch, {v, record, b}, part, schema().variables[v].type,
                                 m_client.ring().size());

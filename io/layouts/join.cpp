@@ -215,19 +215,18 @@ private:
 /// One record of a variable, or all (no_record). All ranks call put equally often.
 void copy_variable(MPI_Comm comm, Subfiles& subfiles, File& file, std::size_t v, std::size_t record,
                    std::size_t buffer) {
-  const int rank = rank_in(comm), size = size_of(comm);
+  const auto rank = static_cast<std::size_t>(rank_in(comm)),
+             size = static_cast<std::size_t>(size_of(comm));
   const Variable& variable = file.schema().variables[v];
   const std::size_t bytes = bytes_of(variable.type),
                     limit = std::max<std::size_t>(1, buffer / bytes);
-  // of all ranks, so that each knows their number
-  std::vector<std::vector<Subfiles::Part>> steps(static_cast<std::size_t>(size));
+  std::vector<Subfiles::Part> mine;
   for (const Subfiles::Part& part : subfiles.parts(v)) {
-    for (const Box& box : cut(part.box, limit))
-      steps[part.subfile % steps.size()].push_back({part.subfile, box});
+    if (part.subfile % size != rank) continue;
+    for (const Box& box : cut(part.box, limit)) mine.push_back({part.subfile, box});
   }
-  std::size_t most = 0;
-  for (const auto& of_rank : steps) most = std::max(most, of_rank.size());
-  const std::vector<Subfiles::Part>& mine = steps[static_cast<std::size_t>(rank)];
+  std::uint64_t most = mine.size();
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, comm);
   Buffer values;
   for (std::size_t n = 0; n < most; ++n) {
     std::byte* data = nullptr;
