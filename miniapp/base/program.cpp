@@ -3,9 +3,12 @@
 #include "miniapp/base/error.hpp"
 
 #include <chrono>
+#include <cstdio>
 #include <iostream>
 #include <new>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 namespace nunatak {
 
@@ -22,6 +25,14 @@ constexpr double longest_unwinding = 6.0; // s; longer than the 5 s that a clien
   world.abort();
 }
 
+/// Throws Error if text was lost, on a full disk for example; a pipe may be closed (`| head`).
+void check_standard_output() {
+  struct stat out = {};
+  const bool lost = !std::cout.flush() || std::ferror(stdout) != 0;
+  if (lost && fstat(STDOUT_FILENO, &out) == 0 && !S_ISFIFO(out.st_mode) && !S_ISSOCK(out.st_mode))
+    throw Error("standard output: expected to write all of it, found an error");
+}
+
 } // namespace
 
 int status_of(const std::string& program, const std::function<int()>& run) {
@@ -33,7 +44,9 @@ int status_of(const std::string& program, const std::function<int()>& run) {
     return status;
   };
   try {
-    return run();
+    const int status = run();
+    check_standard_output();
+    return status;
   } catch (const Difference& difference) {
     return report(difference, exit_differs);
   } catch (const Error& error) {

@@ -154,9 +154,11 @@ def test_help_into_a_pipe_that_closes(tmp_path):
     """PETSc's handler of SIGPIPE once took that for a crash."""
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run([os.environ["NUNATAK"], "-help"], cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+    with open("/dev/full", "w") as full:
+        for out, status, words in ((write, 0, ""), (full, 2, "nunatak: error: standard output: expected to write all of it, found an error\n")):
+            done = subprocess.run([os.environ["NUNATAK"], "-help"], cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, text=True, timeout=60)
+            assert done.returncode == status and done.stderr == words, done
     os.close(write)
-    assert done.returncode == 0 and done.stderr == "", done
 
 
 @pytest.mark.parametrize("content, words", [

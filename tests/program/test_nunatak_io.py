@@ -175,6 +175,13 @@ def test_raw_writes_alone(bench, tmp_path):
     raw = report(tmp_path)["raw"]
     assert raw["bytes"] == 5000001 and len(raw["seconds"]["all"]) == 2 and raw["seconds"]["min"] > 0
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "nunatak-io.files").symlink_to("mine")
+    assert "found a symbolic link" in bench("-raw", 500, status=2).err
+    (tmp_path / "nunatak-io.files").unlink()
+    (tmp_path / "mine").rename(tmp_path / "nunatak-io.files")
+    (tmp_path / "nunatak-io.files" / "thesis.nc").touch()
+    assert "found 'thesis.nc' there" in bench("-raw", 500, status=2).err and (tmp_path / "nunatak-io.files" / "thesis.nc").exists()
 
 
 @pytest.mark.parametrize("arguments, words", [

@@ -113,6 +113,7 @@ public:
       if (!std::filesystem::create_directory(m_path, none) && none)
         throw Error("option -o: expected to make the folder '" + m_path +
                     "'; found: " + none.message());
+      check_own_files();
     });
     remove("");
   }
@@ -156,6 +157,18 @@ public:
   }
 
 private:
+  /// What is in the folder is removed: throws Error unless a run of nunatak-io left it.
+  void check_own_files() const {
+    std::string found = std::filesystem::is_symlink(m_path) ? "a symbolic link" : "";
+    for (const std::string& file : files("")) {
+      const std::string name = std::filesystem::path(file).filename().string();
+      if (name.rfind("method", 0) != 0 && name.rfind("manifest", 0) != 0 && name.rfind("raw", 0))
+        found = "'" + name + "' there";
+    }
+    if (!found.empty())
+      throw Error("option -o: expected no folder '" + m_path +
+                  "', which is emptied, or one of nunatak-io's own files; found " + found);
+  }
   std::vector<std::string> files(const std::string& name) const {
     std::vector<std::string> paths;
     for (const auto& entry : std::filesystem::directory_iterator(m_path)) {
