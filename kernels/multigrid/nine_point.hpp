@@ -42,15 +42,15 @@ struct InRings {
 
 /// A row of blocks, of whose cells those in rings `first` (0: owned) to `last` count.
 struct RowOfBlocks {
-  const unsigned* marks;   ///< bit k of marks[n]: lane k of block n is an unknown
-  int blocks, position, j; ///< position: of lane 0 of block 0
-  int first, last;
+  const unsigned* marks;       ///< bit k of marks[n]: lane k of block n is an unknown
+  int blocks, position, j;     ///< position: of lane 0 of block 0
+  int first, last, begin, end; ///< of columns between begin and end all cells count
   Rectangle owned;
 
   CellBlock block(int n) const {
     const int i = n * lanes;
     CellBlock found{position + i, j, marks[n]};
-    if (first == 0 && owned.ring(j, i) == 0 && i + lanes <= owned.i0 + owned.columns) return found;
+    if (i >= begin && i + lanes <= end) return found;
     for (int k = 0; k < lanes && found.unknowns != 0; ++k) {
       const int ring = owned.ring(j, i + k);
       if (ring < first || ring > last) found.unknowns &= ~(1u << k);
@@ -131,8 +131,9 @@ template <class Real> struct NinePoint {
   void loop_by_loop() { m_wavefront = false; }
   /// For loops.
   RowOfBlocks row(int j, int first, int last) const {
-    const int blocks = stride() / lanes;
-    return {marks.data() + j * blocks, blocks, j * stride(), j, first, last, owned};
+    const int blocks = stride() / lanes, begin = owned.i0;
+    const int end = first == 0 && owned.ring(j, begin) == 0 ? begin + owned.columns : 0;
+    return {marks.data() + j * blocks, blocks, j * stride(), j, first, last, begin, end, owned};
   }
 
   /// The rows, indexed by view indices of the owned patch.
