@@ -1,7 +1,5 @@
 #include "io/box.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -20,6 +18,7 @@ std::size_t Box::elements() const {
 
 Box Box::in_record(std::size_t record) const {
   Box box = *this;
+  if (record == no_record) return box;
   box.start.insert(box.start.begin(), record);
   box.count.insert(box.count.begin(), 1);
   return box;
@@ -33,6 +32,15 @@ Box meet(const Box& a, const Box& b) {
     both.count[d] = end > both.start[d] ? end - both.start[d] : 0;
   }
   return both;
+}
+
+bool do_meet(const Box& a, const Box& b) {
+  for (std::size_t d = 0; d < a.start.size(); ++d) {
+    if (std::max(a.start[d], b.start[d]) >=
+        std::min(a.start[d] + a.count[d], b.start[d] + b.count[d]))
+      return false;
+  }
+  return true;
 }
 
 Box hull(const Box& a, const Box& b) {
@@ -70,11 +78,17 @@ std::vector<Box> cut(const Box& box, std::size_t limit) {
   return parts;
 }
 
-std::size_t dimension_to_cut(const Indices& count, std::size_t n) {
-  const auto* along =
-      std::find_if(count.begin(), count.end(), [&](std::size_t c) { return c >= n; });
-  if (along == count.end()) along = std::max_element(count.begin(), count.end());
-  return static_cast<std::size_t>(along - count.begin());
+Box part_of(const Box& box, std::size_t part, std::size_t n_parts) {
+  Box result = box;
+  auto* along = std::find_if(result.count.begin(), result.count.end(),
+                             [&](std::size_t n) { return n >= n_parts; });
+  if (along == result.count.end())
+    along = std::max_element(result.count.begin(), result.count.end());
+  if (along == result.count.end()) return result;
+  const std::size_t begin = *along * part / n_parts, end = *along * (part + 1) / n_parts;
+  result.start[static_cast<std::size_t>(along - result.count.begin())] += begin;
+  *along = end - begin;
+  return result;
 }
 
 std::size_t place_in(const Box& box, const Box& part) {
@@ -82,20 +96,6 @@ std::size_t place_in(const Box& box, const Box& part) {
   for (std::size_t d = 0; d < box.start.size(); ++d)
     place = place * box.count[d] + part.start[d] - box.start[d];
   return place;
-}
-
-void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box,
-          std::byte* to, std::size_t element_bytes) {
-  if (region.elements() == 0) return;
-  const std::size_t row = (region.count.empty() ? 1 : region.count.back()) * element_bytes;
-  Indices rows = region.count, index(rows.size(), 0);
-  if (!rows.empty()) rows.back() = 1;
-  Box first = region; // of each row
-  do {
-    for (std::size_t d = 0; d < index.size(); ++d) first.start[d] = region.start[d] + index[d];
-    std::memcpy(to + place_in(to_box, first) * element_bytes,
-                from + place_in(from_box, first) * element_bytes, row);
-  } while (next_index(index, rows));
 }
 
 } // namespace nunatak::io

@@ -68,12 +68,16 @@ private:
 using Indices = PerDimension<std::size_t>;
 using Strides = PerDimension<std::ptrdiff_t>;
 
+/// Stands for the record of a variable that has none.
+constexpr std::size_t no_record = static_cast<std::size_t>(-1);
+
 /// start[d] <= index < start[d] + count[d], slowest dimension first; without dimensions a scalar.
 struct Box {
   Indices start, count;
 
   std::size_t elements() const;
-  Box in_record(std::size_t record) const; ///< the same with the record dimension in front
+  /// With the record dimension in front; no_record: the same.
+  Box in_record(std::size_t record) const;
   bool operator==(const Box& other) const { return start == other.start && count == other.count; }
 };
 
@@ -87,6 +91,7 @@ inline bool next_index(Indices& index, const Indices& counts) {
 
 /// The intersection; a box without elements if it is empty.
 Box meet(const Box& a, const Box& b);
+bool do_meet(const Box& a, const Box& b); ///< it is not empty
 
 /// The smallest box that contains both; the other one if one has no elements.
 Box hull(const Box& a, const Box& b);
@@ -98,17 +103,14 @@ Box hull(const Box& a, const Box& b);
 ///                     limit 10:   aaaaa aaaaa bbbbb  ccccc ccccc ddddd
 std::vector<Box> cut(const Box& box, std::size_t limit);
 
-/// The dimension to cut into n parts: the slowest with n or more indices, else the longest.
-std::size_t dimension_to_cut(const Indices& count, std::size_t n);
+/// One of `n_parts` nearly equal parts, some perhaps empty; of a box without dimensions all. Cut is
+/// the slowest dimension with as many indices, else the longest.
+Box part_of(const Box& box, std::size_t part, std::size_t n_parts);
 
 /// Offset, in values of `box`, of the first value of `part`, which lies in `box`.
 std::size_t place_in(const Box& box, const Box& part);
 
 /// "(0, 2)"
 std::string in_words(const Indices& numbers);
-
-/// Copy the values of `region`, which lies in both boxes, from one box to the other.
-void copy(const Box& region, const Box& from_box, const std::byte* from, const Box& to_box,
-          std::byte* to, std::size_t element_bytes);
 
 } // namespace nunatak::io

@@ -81,12 +81,8 @@ void File::check_name() const {
 }
 
 std::size_t File::variable_number(const std::string& name) {
-  // often the next block of the same variable, or the next variable
-  for (std::size_t v = m_found; v < std::min(m_found + 2, m_schema.variables.size()); ++v) {
-    if (m_schema.variables[v].name == name) return m_found = v;
-  }
   try {
-    return m_found = m_schema.variable(name);
+    return m_schema.variable(name);
   } catch (const Error& e) {
     fail(e.what());
   }
@@ -109,24 +105,21 @@ void File::check_put(const Variable& variable, std::size_t record, Type type) co
          " on: those before are kept");
 }
 
-Hyperslab File::make_slab(const Variable& variable, const Indices& shape, std::size_t record,
-                          const Block& block, const std::byte* data, Type type) const {
-  const std::size_t lead = record != no_record ? 1 : 0;
-  Hyperslab slab{block.start, block.count, block.stride, data + block.offset * bytes_of(type),
-                 type};
-  if (block.start.size() + lead != shape.size() || block.count.size() != block.start.size() ||
-      (!block.stride.empty() && block.stride.size() != block.start.size())) {
+Hyperslab File::make_slab(const Variable& variable, const Indices& shape, const Block& block,
+                          const std::byte* data, Type type) const {
+  const std::size_t lead = variable.dimensions.size() - shape.size(); // the record
+  Hyperslab slab{
+      {block.start, block.count}, block.stride, data + block.offset * bytes_of(type), type};
+  if (block.start.size() != shape.size() || block.count.size() != shape.size() ||
+      (!block.stride.empty() && block.stride.size() != shape.size())) {
     fail("variable '" + variable.name + "': expected a block with start, count and stride of " +
-         std::to_string(shape.size() - lead) + " dimensions, found " +
-         std::to_string(block.start.size()) + ", " + std::to_string(block.count.size()) + " and " +
-         std::to_string(block.stride.size()));
+         std::to_string(shape.size()) + " dimensions, found " + std::to_string(block.start.size()) +
+         ", " + std::to_string(block.count.size()) + " and " + std::to_string(block.stride.size()));
   }
-  slab.empty = std::find(block.count.begin(), block.count.end(), 0) != block.count.end();
-  for (std::size_t d = 0; d < block.count.size() && !slab.empty; ++d) {
-    const std::size_t length = shape[d + lead];
-    if (block.start[d] > length || block.count[d] > length - block.start[d]) {
+  for (std::size_t d = 0; d < block.count.size() && slab.elements() > 0; ++d) {
+    if (block.start[d] > shape[d] || block.count[d] > shape[d] - block.start[d]) {
       fail("variable '" + variable.name + "', dimension '" + variable.dimensions[d + lead] +
-           "': expected a block within 0.." + std::to_string(length) + ", found " +
+           "': expected a block within 0.." + std::to_string(shape[d]) + ", found " +
            std::to_string(block.start[d]) + ".." + std::to_string(block.start[d] + block.count[d]));
     }
   }
@@ -135,7 +128,6 @@ Hyperslab File::make_slab(const Variable& variable, const Indices& shape, std::s
          name_of(type));
   slab.scale = block.scale;
   if (slab.stride.empty()) slab.stride = contiguous_strides(block.count);
-  if (lead == 1) slab.insert_record(record);
   return slab;
 }
 
@@ -148,13 +140,10 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
     m_records = static_cast<std::int64_t>(record) + 1;
     reserve(m_records);
   }
-  Hyperslab empty;
-  empty.empty = true;
-  if (record != no_record) empty.insert_record(record);
-  Slabs slabs(std::max<std::size_t>(1, blocks.size()), empty);
-  const Indices shape = m_schema.shape(variable);
+  Slabs slabs(std::max<std::size_t>(1, blocks.size()), row_major({{0}, {0}}, nullptr, type));
+  const Indices shape = m_schema.record_shape(v);
   for (std::size_t b = 0; b < blocks.size() && data != nullptr; ++b)
-    m_error.keep([&] { slabs[b] = make_slab(variable, shape, record, blocks[b], data, type); });
+    m_error.keep([&] { slabs[b] = make_slab(variable, shape, blocks[b], data, type); });
   const auto write = [&](const Slabs& given) {
     timed(Phase::post, [&] {
       try {
@@ -166,7 +155,7 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
     });
   };
   if (m_sums && !m_options.sums_are_given) {
-    add_sum(v, record, summed(slabs, variable.type, m_schema.record_shape(v), write));
+    add_sum(v, record, summed(slabs, variable.type, shape, write));
   } else {
     write(slabs);
   }

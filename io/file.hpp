@@ -145,7 +145,7 @@ protected:
 private:
   // What a transport does. All except write_slabs and work are collective and throw on all ranks.
   virtual void reserve(std::int64_t records) = 0; ///< allocate space for this many records
-  /// Writes `slabs`; empty ones have their record, too. May throw on some ranks.
+  /// May throw on some ranks.
   virtual void write_slabs(std::size_t v, std::size_t record, const Slabs& slabs) = 0;
   virtual void finish_record(std::int64_t step) = 0;  ///< all values of a record have been put
   virtual bool can_commit_records() const = 0;        ///< before close()
@@ -159,15 +159,14 @@ private:
   std::size_t variable_number(const std::string& name);
   std::int64_t elements_of(const Variable& variable) const;
   void check_put(const Variable& variable, std::size_t record, Type type) const;
-  Hyperslab make_slab(const Variable& variable, const Indices& shape, std::size_t record,
-                      const Block& block, const std::byte* data, Type type) const;
+  Hyperslab make_slab(const Variable& variable, const Indices& shape, const Block& block,
+                      const std::byte* data, Type type) const;
   [[noreturn]] void fail(const std::string& what) const;
   void add_time(Phase phase, double start);
 
   std::string m_path;
   Schema m_schema;
   std::vector<std::int64_t> m_put;       ///< elements of each variable that this rank has put
-  std::size_t m_found = 0;               ///< the variable asked for last
   std::int64_t m_ended = 0, m_committed; ///< records ended, and ended at the last commit
   bool m_closed = false, m_is_continued = false;
   std::string m_why_anew;

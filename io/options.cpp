@@ -4,6 +4,7 @@
 #include "io/registry.hpp"
 
 #include <cstdlib>
+#include <mpi.h>
 
 namespace nunatak::io {
 
@@ -162,8 +163,11 @@ void read(const Given& given, std::map<std::string, std::string>& hints) {
   if (given.text.empty()) return;
   for (const std::string& pair : split(given.text, ',')) {
     const std::size_t equal = pair.find('=');
-    if (equal == 0 || equal == std::string::npos || equal + 1 == pair.size())
-      throw Error(given.what + ": expected key=value,key=value, found '" + given.text + "'");
+    if (equal == 0 || equal == std::string::npos || equal + 1 == pair.size() ||
+        equal >= MPI_MAX_INFO_KEY || pair.size() - equal > MPI_MAX_INFO_VAL)
+      throw Error(given.what + ": expected key=value,key=value, of at most " +
+                  std::to_string(MPI_MAX_INFO_KEY) + "=" + std::to_string(MPI_MAX_INFO_VAL) +
+                  " characters, found '" + given.text + "'");
     hints[pair.substr(0, equal)] = pair.substr(equal + 1);
   }
 }
@@ -263,7 +267,8 @@ void check_bytes(const Options& o) {
   constexpr std::size_t GiB = std::size_t{1} << 30;
   refuse(o.align == 0 || o.align % 4 != 0,
          "align: expected a multiple of 4, found " + std::to_string(o.align));
-  refuse(o.align > GiB || o.stripe > GiB, "align, stripe: expected at most 1GiB");
+  refuse(o.align > GiB || o.header > GiB || o.stripe > GiB,
+         "align, header, stripe: expected at most 1GiB");
   refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
   refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB,
          "pool: expected 1MiB to 2GiB, found " +

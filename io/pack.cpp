@@ -9,31 +9,6 @@
 
 namespace nunatak::io {
 
-std::size_t Hyperslab::elements() const {
-  if (empty) return 0;
-  std::size_t n = 1;
-  for (const std::size_t c : count) n *= c;
-  return n;
-}
-
-Box Hyperslab::box(bool has_record) const {
-  return {{start.begin() + has_record, start.end()}, {count.begin() + has_record, count.end()}};
-}
-
-void Hyperslab::insert_record(std::size_t record) {
-  start.insert(start.begin(), record);
-  count.insert(count.begin(), 1);
-  stride.insert(stride.begin(), 0);
-}
-
-Hyperslab Hyperslab::without_record() const {
-  Hyperslab slab = *this;
-  slab.start = {start.begin() + 1, start.end()};
-  slab.count = {count.begin() + 1, count.end()};
-  slab.stride = {stride.begin() + 1, stride.end()};
-  return slab;
-}
-
 void Hyperslab::now_packed(const std::byte* values, Type file_type) {
   data = values;
   type = file_type;
@@ -114,12 +89,9 @@ std::uint64_t keys_of(const Hyperslab& slab, PerDimension<std::uint64_t>& steps)
   steps.assign(slab.count.size(), 0);
   std::uint64_t key = ValueSum::K, step = ValueSum::K;
   if (slab.sum == nullptr) return 0;
-  const Indices& shape = slab.sum->shape();
-  for (std::size_t n = 1; n <= shape.size(); ++n) {
-    const std::size_t d = slab.count.size() - n;
+  for (std::size_t d = slab.count.size(); d-- > 0; step *= slab.sum->shape()[d]) {
     steps[d] = step;
     key += slab.start[d] * step;
-    step *= shape[shape.size() - n];
   }
   return key;
 }
@@ -192,6 +164,17 @@ void pack_as(const Hyperslab& slab, std::byte* target, const Strides& target_str
   pack_in(AsTheyAre());
 }
 
+/// `target_stride`: in elements of file_type, by dimension.
+void pack(const Hyperslab& slab, Type file_type, std::byte* target, const Strides& target_stride) {
+  if (slab.elements() == 0) return;
+  if (slab.sum != nullptr) slab.sum->count(slab.elements());
+  if (slab.type == Type::float64 && file_type == Type::float32)
+    return pack_as<double, float>(slab, target, target_stride);
+  with_type(slab.type, [&](auto zero) {
+    pack_as<decltype(zero), decltype(zero)>(slab, target, target_stride);
+  });
+}
+
 } // namespace
 
 Strides contiguous_strides(const Indices& count) {
@@ -206,14 +189,10 @@ void pack(const Hyperslab& slab, Type file_type, std::byte* target) {
   pack(slab, file_type, target, contiguous_strides(slab.count));
 }
 
-void pack(const Hyperslab& slab, Type file_type, std::byte* target, const Strides& target_stride) {
+void pack_into(const Box& box, std::byte* values, const Hyperslab& slab, Type file_type) {
   if (slab.elements() == 0) return;
-  if (slab.sum != nullptr) slab.sum->count(slab.elements());
-  if (slab.type == Type::float64 && file_type == Type::float32)
-    return pack_as<double, float>(slab, target, target_stride);
-  with_type(slab.type, [&](auto zero) {
-    pack_as<decltype(zero), decltype(zero)>(slab, target, target_stride);
-  });
+  pack(slab, file_type, values + place_in(box, slab) * bytes_of(file_type),
+       contiguous_strides(box.count));
 }
 
 void add_to_sum(const Hyperslab& slab, Type file_type) {
@@ -222,43 +201,24 @@ void add_to_sum(const Hyperslab& slab, Type file_type) {
   pack(slab, file_type, nowhere, Strides(slab.count.size(), 0));
 }
 
-namespace {
-
-void cut_to(Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last) {
-  slab.empty = slab.elements() == 0;
-  if (slab.empty) return;
-  const std::size_t begin = std::max(first, slab.start[d]),
-                    end = std::min(last, slab.start[d] + slab.count[d]);
-  slab.empty = begin >= end;
-  if (slab.empty) return;
-  const auto skipped = static_cast<std::ptrdiff_t>(begin - slab.start[d]);
-  slab.data += skipped * slab.stride[d] * static_cast<std::ptrdiff_t>(bytes_of(slab.type));
-  slab.start[d] = begin;
-  slab.count[d] = end - begin;
-}
-
-} // namespace
-
-Hyperslab slice(const Hyperslab& slab, std::size_t d, std::size_t first, std::size_t last) {
-  Hyperslab part = slab;
-  cut_to(part, d, first, last);
-  return part;
+Hyperslab row_major(const Box& box, const std::byte* values, Type type) {
+  return {box, contiguous_strides(box.count), values, type};
 }
 
 Hyperslab slice(const Hyperslab& slab, const Box& box) {
   Hyperslab part = slab;
-  if (slab.elements() == 0) return part;
-  const std::size_t lead = part.count.size() - box.count.size();
-  for (std::size_t d = 0; d < box.count.size(); ++d)
-    cut_to(part, lead + d, box.start[d], box.start[d] + box.count[d]);
+  if (slab.elements() > 0) static_cast<Box&>(part) = meet(slab, box);
+  if (part.elements() == 0) return part;
+  std::ptrdiff_t skipped = 0; // elements
+  for (std::size_t d = 0; d < part.start.size(); ++d)
+    skipped += static_cast<std::ptrdiff_t>(part.start[d] - slab.start[d]) * slab.stride[d];
+  part.data += skipped * static_cast<std::ptrdiff_t>(bytes_of(slab.type));
   return part;
 }
 
 Hyperslab part_of(const Hyperslab& slab, std::size_t part, std::size_t n_parts) {
-  if (n_parts == 1 || slab.elements() == 0 || slab.count.empty()) return slab;
-  const std::size_t d = dimension_to_cut(slab.count, n_parts);
-  return slice(slab, d, slab.start[d] + slab.count[d] * part / n_parts,
-               slab.start[d] + slab.count[d] * (part + 1) / n_parts);
+  if (n_parts == 1 || slab.elements() == 0) return slab;
+  return slice(slab, part_of(static_cast<const Box&>(slab), part, n_parts));
 }
 
 std::byte* Buffer::of_size(std::size_t bytes) {
@@ -272,10 +232,9 @@ std::byte* Buffer::of_size(std::size_t bytes) {
 
 bool is_packed(const Hyperslab& slab, Type file_type) {
   if (slab.type != file_type || !slab.scale.is_one()) return false;
-  std::ptrdiff_t contiguous = 1;
-  for (std::size_t d = slab.count.size(); d-- > 0;) {
-    if (slab.count[d] != 1 && slab.stride[d] != contiguous) return false;
-    contiguous *= static_cast<std::ptrdiff_t>(slab.count[d]);
+  const Strides contiguous = contiguous_strides(slab.count);
+  for (std::size_t d = 0; d < slab.count.size(); ++d) {
+    if (slab.count[d] != 1 && slab.stride[d] != contiguous[d]) return false;
   }
   return true;
 }
@@ -290,12 +249,12 @@ const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
   return target;
 }
 
-void Copies::keep(Slabs& slabs, Type file_type) {
+void Waiting::keep(Slabs& slabs, Type file_type) {
   const auto stays = [&](const Hyperslab& s) { return s.lasting && is_packed(s, file_type); };
   std::size_t elements = 0;
   for (const Hyperslab& slab : slabs) elements += stays(slab) ? 0 : slab.elements();
-  if (m_used == m_buffers.size()) m_buffers.emplace_back();
-  std::byte* copy = m_buffers[m_used++].of_size(elements * bytes_of(file_type));
+  if (m_used == m_copies.size()) m_copies.emplace_back();
+  std::byte* copy = m_copies[m_used++].of_size(elements * bytes_of(file_type));
   for (Hyperslab& slab : slabs) {
     if (stays(slab)) {
       add_to_sum(slab, file_type);

@@ -2,7 +2,6 @@
 
 #include "io/async/servers.hpp"
 #include "io/formats/runs.hpp"
-#include "io/layouts/auto.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/registry.hpp"
@@ -168,18 +167,15 @@ private:
 
   void write(std::size_t v, int rank, const Box& box) {
     if (m_options.format == "null") return;
-    Hyperslab slab;
-    slab.start = box.start;
-    slab.count = box.count;
-    slab.type = type_of(v);
-    if (m_schema.has_records(m_schema.variables[v])) slab.insert_record(m_record);
-    slab.stride.assign(slab.count.size(), 0);
+    const bool has_records = m_schema.has_records(m_schema.variables[v]);
     const auto values = [&](const Hyperslab& part, std::size_t at) {
       const std::size_t bytes = part.elements() * bytes_of(type_of(v));
       return m_values.of_size(std::max(bytes, PendingRuns::most)) + at;
     };
-    m_runs[static_cast<std::size_t>(rank)].put(m_schema, m_layout, v, slab, values,
-                                               [&] { write_runs(rank); });
+    m_runs[static_cast<std::size_t>(rank)].put(
+        m_schema, m_layout, v, has_records ? m_record : no_record,
+        Hyperslab{box, Strides(box.count.size(), 0), nullptr, type_of(v)}, values,
+        [&] { write_runs(rank); });
   }
 
   void write_runs(int rank) {

@@ -1,12 +1,10 @@
 // What the ranks of a decomposition send and write of a record, for any number of ranks on one
 // process: no MPI, no values, no file. For models of output (miniapp/tools/output_model.hpp).
 //
-// The decisions are made by the functions that the writer itself calls: the boxes of a layout
-// (partition.hpp), what moves with `auto` (auto.hpp), when copies are moved (Waiting in pack.hpp),
-// messages (exchange.hpp), messages and batches of servers (async/wire.hpp), runs of the file
-// (PendingRuns in formats/runs.hpp). tests/io/test_plan.cpp compares with what the writer counts.
-// With PnetCDF the plan is that of ROMIO's two phases: one rank per node (or Options::aggregators)
-// gets and writes an equal piece of what a collective call covers.
+// The writer's own functions decide (boxes of layouts, Waiting, messages, PendingRuns);
+// tests/io/test_plan.cpp compares with what it counts. With PnetCDF the plan is that of ROMIO's two
+// phases: one rank per node (or Options::aggregators) gets and writes an equal piece of what a
+// collective call covers.
 #pragma once
 
 #include "io/layouts/auto.hpp"

@@ -29,6 +29,15 @@ template <class F> bool with_type(nc_type type, const F& f) {
          is(NC_DOUBLE, 0.0);
 }
 
+/// The type of as many bits, signed.
+template <class T> Type stored_as(T /*zero*/) {
+  if constexpr (std::is_integral_v<T>) {
+    return type_of<std::make_signed_t<T>>();
+  } else {
+    return type_of<T>();
+  }
+}
+
 /// int64 holds all values of the type.
 bool is_integer(nc_type type) { return type != NC_FLOAT && type != NC_DOUBLE && type != NC_UINT64; }
 
@@ -100,12 +109,6 @@ std::string Reader::shape(const std::string& variable) const {
 
 std::string Reader::type(const std::string& variable) const {
   return contents().variables[id(variable)].type;
-}
-
-std::size_t Reader::length(const std::string& dimension) const {
-  const auto* found = find(contents().dimensions, dimension);
-  if (found == nullptr) fail("expected a dimension '" + dimension + "', found none of that name");
-  return found->length;
 }
 
 std::size_t Reader::records() const {
@@ -211,7 +214,7 @@ void Reader::read_as(const std::string& variable, const Box& box, int nc_type,
     const std::size_t n = values.size();
     auto* const to = reinterpret_cast<std::byte*>(values.data());
     std::byte* const from = to + n * (sizeof(T) - sizeof stored);
-    m_source->read(id(variable), box, sizeof stored, from);
+    m_source->read(id(variable), box, stored_as(stored), from);
     if constexpr (std::is_same_v<decltype(stored), T>) return;
     for (std::size_t i = 0; i < n; ++i) {
       std::memcpy(&stored, from + i * sizeof stored, sizeof stored);

@@ -4,28 +4,48 @@
 //   auto thk = in.read_block("thk", {ys, xs}, {ym, xm}); // row-major values of this rank's block
 //
 // By default every rank of a single node opens the file with serial NetCDF-C; on several nodes one
-// rank of each does. All methods give the same values, bit for bit (read/source.hpp):
-//
-//   io::Reader in("antarctica_1km.nc", comm, {io::ReadBy::parallel});
+// rank of each does. All methods (read/source.hpp) give the same values, bit for bit.
 //
 // Functions marked collective are called by every rank of `comm`, in the same order; an error on
 // any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be
 // empty (a count of 0), differ between ranks, and overlap. Neighbours: error.hpp (Error),
-// contents.hpp (the header), packing.hpp (values), read/source.hpp (the methods), writer.hpp.
+// contents.hpp (the header), packing.cpp (values), read/source.hpp (the methods), writer.hpp.
 #pragma once
 
 #include "io/error.hpp"
-#include "io/read/packing.hpp"
 #include "io/read/source.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace nunatak::io {
+
+/// How stored values become numbers (packing.cpp).
+struct Packing {
+  /// Error naming the file if an attribute has the wrong kind or makes the values unusable.
+  Packing(const Contents::Variable& variable, const std::string& path);
+
+  int nc_type = 0; ///< of the stored values, after _Unsigned
+  bool is_packed = false;
+  double scale = 1.0, offset = 0.0;
+  double quantum = 0.0;        ///< spacing of the numbers of packed integers, else 0
+  std::vector<double> fills;   ///< stored values that are missing
+  std::vector<double> missing; ///< numbers that are missing
+  double low = -std::numeric_limits<double>::infinity(), high = -low; ///< valid numbers
+
+  void unpack(std::vector<double>& values) const;
+
+  /// The whole number within half a quantum, else the number; 0 if it is missing and 0 is a fill.
+  double id(double number) const;
+
+  /// How far a number may lie beyond a limit: half a quantum and rounding.
+  double tolerance() const;
+};
 
 class Reader {
 public:
@@ -53,7 +73,6 @@ public:
   std::string shape(const std::string& variable) const;
   /// "byte", "short", "int", "int64", "float", "double", "char", ...
   std::string type(const std::string& variable) const;
-  std::size_t length(const std::string& dimension) const;
   std::size_t records() const;
 
   /// Attributes; `variable` = "": of the file. nullopt if absent. Error if text() finds a number or

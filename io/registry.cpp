@@ -39,15 +39,15 @@ const std::vector<FormatRow>& formats() {
 
 const std::vector<LayoutRow>& layouts() {
   static const std::vector<LayoutRow> rows = {
-      {"default", PerNode::never, nullptr}, // until layout_of() has chosen one
-      {"native", PerNode::never, nullptr},
-      {"auto", PerNode::optional, auto_boxes, true, false, true},
-      {"zslab", PerNode::optional,
-       [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); }, true},
-      {"box", PerNode::optional,
+      {"default", false, nullptr}, // until layout_of() has chosen one
+      {"native", false, nullptr},
+      {"auto", true, auto_boxes, true, false, true},
+      {"zslab", true, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); },
+       true},
+      {"box", true,
        [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, false); }},
-      {"morton", PerNode::optional, segment_boxes},
-      {"file-per-aggregator", PerNode::optional, // shared variables are repeated in all files
+      {"morton", true, segment_boxes},
+      {"file-per-aggregator", true, // shared variables are repeated in all files
        [](auto& schema, auto v, auto n, auto) { return Rectangles(schema, n).boxes(v, true); },
        false, true},
   };
@@ -201,9 +201,8 @@ std::string reader_words() { return listed(readers, "|", "|"); }
 std::string layout_words() {
   std::string words;
   for (const LayoutRow& row : layouts()) {
-    if (row.per_node != PerNode::always)
-      words += (words.empty() ? "" : "|") + std::string(row.name);
-    if (row.per_node != PerNode::never) words += "|" + std::string(row.name) + ":N";
+    words += (words.empty() ? "" : "|") + std::string(row.name);
+    if (row.per_node) words += "|" + std::string(row.name) + ":N";
   }
   return words;
 }

@@ -37,12 +37,9 @@ struct FormatRow {
   unsigned features;
 };
 
-/// Whether the name of a layout ends in ":N", the number of aggregators per node.
-enum class PerNode { never, optional, always };
-
 struct LayoutRow {
   const char* name;
-  PerNode per_node;
+  bool per_node; ///< the name may end in ":N", the number of aggregators per node
   /// What each aggregator writes of variable v; nullptr: values stay on their ranks.
   Boxes (*boxes)(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
   bool every_rank = false; ///< without N and Options::aggregators: see aggregators_of()

@@ -38,29 +38,19 @@ template <class T> constexpr Type type_of() {
   } else {
     static_assert(std::is_integral_v<T> && std::is_signed_v<T> && !std::is_same_v<T, bool>,
                   "expected int8_t, int16_t, int32_t, int64_t, float or double");
-    return sizeof(T) == 1   ? Type::int8
-           : sizeof(T) == 2 ? Type::int16
-           : sizeof(T) == 4 ? Type::int32
-                            : Type::int64;
+    if (sizeof(T) == 1) return Type::int8;
+    if (sizeof(T) == 2) return Type::int16;
+    return sizeof(T) == 4 ? Type::int32 : Type::int64;
   }
 }
 
 /// f(T{}), where T is the C++ type of `type`.
 template <class F> auto with_type(Type type, const F& f) {
-  switch (type) {
-  case Type::int8:
-    return f(std::int8_t{});
-  case Type::int16:
-    return f(std::int16_t{});
-  case Type::int32:
-    return f(std::int32_t{});
-  case Type::int64:
-    return f(std::int64_t{});
-  case Type::float32:
-    return f(float{});
-  case Type::float64:
-    break;
-  }
+  if (type == Type::int8) return f(std::int8_t{});
+  if (type == Type::int16) return f(std::int16_t{});
+  if (type == Type::int32) return f(std::int32_t{});
+  if (type == Type::int64) return f(std::int64_t{});
+  if (type == Type::float32) return f(float{});
   return f(double{});
 }
 
@@ -86,9 +76,6 @@ struct Attribute {
 
 /// The length of the one dimension that grows, record by record.
 constexpr std::size_t unlimited = 0;
-
-/// Stands for the record of a variable that has none.
-constexpr std::size_t no_record = static_cast<std::size_t>(-1);
 
 struct Dimension {
   std::string name;

@@ -23,7 +23,7 @@ std::vector<std::vector<int>> Topology::ranks_by_node() const {
 Topology runs_of_nodes(int ranks, int per_node) {
   Topology topology;
   for (int r = 0; r < ranks; ++r) topology.node_of.push_back(r / per_node);
-  topology.n_nodes = (ranks + per_node - 1) / per_node;
+  topology.n_nodes = (ranks - 1) / per_node + 1;
   return topology;
 }
 

@@ -24,16 +24,13 @@ Writer::~Writer() = default;
 
 std::unique_ptr<File> Writer::open(const std::string& path, const Schema& schema,
                                    FileOptions file_options) {
-  m_last_path = path;
   NewFile file{m_comm, path, schema, file_options, makes_sums(m_options), m_statistics};
   if (m_connection) return m_connection->open(std::move(file));
   return open_sync(std::move(file), m_open, m_machine, m_options.call_disk);
 }
 
 void Writer::finish() {
-  watched(m_last_path, "finish", [&] {
-    if (m_connection) m_server_reports = m_connection->finish();
-  });
+  if (m_connection) m_server_reports = m_connection->finish();
 }
 
 std::vector<std::string> Writer::take_committed() {

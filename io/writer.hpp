@@ -68,7 +68,6 @@ private:
   OpenFormat m_open;
   std::unique_ptr<Connection> m_connection; ///< async
   std::vector<ServerReport> m_server_reports;
-  std::string m_last_path = "(none)"; ///< opened last
 };
 
 std::unique_ptr<Writer> make_writer(MPI_Comm comm, const Options& options);

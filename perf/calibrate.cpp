@@ -10,9 +10,9 @@
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/world_comm.hpp"
 #include "perf/bandwidth.hpp"
 
 #include <mpi.h>

@@ -12,6 +12,8 @@ import json
 import statistics
 import sys
 
+from course.project_python import require
+
 COLUMNS = (("year", "{:10.4f}"), ("steps", "{:6d}"), ("damped", "{:6d}"), ("linear", "{:6d}"), ("reductions", "{:10d}"),
            ("before", "{:9.2e}"), ("after", "{:9.2e}"), ("excluded", "{:8d}"), ("seconds", "{:8.3f}"), ("reason", "{}"))
 
@@ -65,6 +67,8 @@ def main():
     parser.add_argument("-o", "--output", default=None, help="picture to write (default: none)")
     parser.add_argument("-n", "--rows", type=int, default=0, help="print at most N solves (default: all)")
     args = parser.parse_args()
+    if args.output:
+        require("matplotlib", "scripts/setup.sh makes a Python that has it")
     try:
         with open(args.report, encoding="utf-8") as file:
             history = json.load(file).get("ssa", {}).get("history", [])

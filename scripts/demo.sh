@@ -28,6 +28,6 @@ run=(mpiexec -n "$ranks" build/release/miniapp/nunatak "${start[@]}" -run_years 
   -spatial_file "$out/spatial.nc" -timeseries_file "$out/timeseries.nc" -report "$out/report.json")
 say "${run[*]}"
 "${run[@]}"
-build/deps/python/bin/python scripts/plot.py "$out/result.nc" -r "$out/report.json" -o "$out/result.png"
+scripts/plot.py "$out/result.nc" -r "$out/report.json" -o "$out/result.png"
 say "picture: $out/result.png; fields: $out/result.nc; times: $out/report.json"
 cd "$here"

@@ -287,7 +287,7 @@ def list_labs(options):
         print(json.dumps([{**{k: lab[k] for k in keys}, "mutants": len(lab["mutants"])} for lab in labs()], indent=2))
         return
     for lab in labs():
-        print(f"{lab['number']:3}  {lab['title']:45} {lab['minutes']:4} min  {', '.join(lab['needs']):12} {', '.join(lab['holes']) or '-'}")
+        print(f"{lab['number']:3}  {lab['title']:45} {lab['minutes']:4} min  {', '.join(lab['needs']):20} {', '.join(lab['holes']) or '-'}")
 
 
 def verify(options):

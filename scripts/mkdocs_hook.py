@@ -51,7 +51,7 @@ def on_files(files, config):
 def programs():
     """The folder of the programs, or None."""
     if "NUNATAK_PROGRAMS" in os.environ:
-        return pathlib.Path(os.environ["NUNATAK_PROGRAMS"])
+        return pathlib.Path(os.environ["NUNATAK_PROGRAMS"]) / "miniapp"
     built = [path.parent for path in SOURCE.glob("build/*/miniapp/nunatak-verify")]
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 

@@ -9,13 +9,16 @@ import argparse
 import json
 import sys
 
-import matplotlib
+from course.project_python import require
+
+require("xarray", "scripts/setup.sh makes a Python that has it")
+import matplotlib  # noqa: E402
 
 matplotlib.use("Agg")
-import matplotlib.colors as colors
-import matplotlib.pyplot as plt
-import numpy as np
-import xarray as xr
+import matplotlib.colors as colors  # noqa: E402
+import matplotlib.pyplot as plt  # noqa: E402
+import numpy as np  # noqa: E402
+import xarray as xr  # noqa: E402
 
 GROUNDED, FLOATING = 2, 3
 

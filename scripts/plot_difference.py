@@ -10,15 +10,12 @@ The map (PuOr) is colour-blind safe; black lines are grounding lines, grey lines
 import argparse
 import sys
 
-import matplotlib
+from plot import FLOATING, GROUNDED, field, outlines  # first: it looks for a Python with the other packages
 
-matplotlib.use("Agg")
 import matplotlib.colors as colors
 import matplotlib.pyplot as plt
 import numpy as np
 import xarray as xr
-
-from plot import FLOATING, GROUNDED, field, outlines
 
 
 def read(path, names):

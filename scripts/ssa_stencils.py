@@ -9,11 +9,14 @@ file is made. It has thk, topg, tauc, hardav, uvelbase, vvelbase (m/a), with no 
 """
 import argparse
 
-import netCDF4
-import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg
-from scipy.ndimage import binary_dilation, label
+from course.project_python import require
+
+require("scipy", "scripts/setup.sh makes a Python that has it")
+import netCDF4  # noqa: E402
+import numpy as np  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
+import scipy.sparse.linalg  # noqa: E402
+from scipy.ndimage import binary_dilation, label  # noqa: E402
 
 YEAR, RHO, RHO_W, G = 31556926.0, 910.0, 1028.0, 9.81
 GROUNDED, FLOATING, OCEAN = 2, 3, 4

@@ -72,6 +72,7 @@ public:
   /// ranks may never agree: pending requests then keep their memory.
   ~Client() override {
     if (std::uncaught_exceptions() == 0) {
+      const Watchdog::Scope scope(m_servers.path(), "close");
       m_ring.drain(std::numeric_limits<double>::max());
       MPI_Wait(&m_agreement->request, MPI_STATUS_IGNORE);
       MPI_Comm_free(&m_comm);
@@ -85,6 +86,7 @@ public:
 
   std::unique_ptr<File> open(NewFile file) override;
   std::vector<ServerReport> finish() override {
+    const Watchdog::Scope scope(m_servers.path(), "finish");
     wait_for_agreement();
     std::vector<ServerReport> reports;
     m_servers.act_on_all(Packer(Action::finish, m_number));
@@ -109,8 +111,7 @@ public:
   /// Returns the number of messages; their bytes are added to `bytes`.
   std::int64_t send(int group, std::size_t server, int batch, const Place& place,
                     const Hyperslab& slab, Type type, std::int64_t& bytes) {
-    const std::vector<Box> boxes =
-        message_boxes(slab.box(place.record != no_record), type, m_ring.size());
+    const std::vector<Box> boxes = message_boxes(slab, type, m_ring.size());
     for (const Box& box : boxes) {
       const Hyperslab part = slice(slab, box);
       const Bytes head = message_head(batch, place, box);
@@ -232,8 +233,8 @@ private:
       for (std::size_t b = 0; b < m_boxes[v][s].size(); ++b) {
         Bytes joined; // a message of many small ones
         for (const Hyperslab& slab : slabs) {
+          if (slab.elements() == 0 || !do_meet(slab, m_boxes[v][s][b])) continue;
           const Hyperslab part = slice(slab, m_boxes[v][s][b]);
-          if (part.elements() == 0) continue;
           const auto join = [&] {
             return join_message(joined, m_batch, {v, record, b}, part, schema().variables[v].type,
                                 m_client.ring().size());
@@ -319,7 +320,9 @@ private:
     message.clear();
   }
 
-  void act(const Packer& action) { m_client.servers().act(m_group, action); }
+  void act(const Packer& action) {
+    io::watched(path(), "hand over", [&] { m_client.servers().act(m_group, action); });
+  }
 
   Client& m_client;
   int m_group, m_number;
@@ -337,6 +340,7 @@ private:
 };
 
 std::unique_ptr<File> Client::open(NewFile file) {
+  m_servers.opens(file.path);
   return std::make_unique<AsyncFile>(std::move(file), *this);
 }
 

@@ -242,8 +242,8 @@ private:
       MPI_Iallreduce(MPI_IN_PLACE, m_expected.data(), m_size, MPI_INT64_T, MPI_SUM, m_comm, &m_sum);
       m_is_summing = true;
     }
-    int is_summed = 1;
-    if (m_sum != MPI_REQUEST_NULL) MPI_Test(&m_sum, &is_summed, MPI_STATUS_IGNORE);
+    int is_summed = 0;
+    MPI_Test(&m_sum, &is_summed, MPI_STATUS_IGNORE); // true again and again once it is
     if (is_summed == 0 || m_batches.at(number).taken < m_expected[static_cast<std::size_t>(m_rank)])
       return false;
     m_is_summing = false;
@@ -283,15 +283,16 @@ private:
     from.take<int>(); // so that the rest lies at multiples of 8 bytes
     const auto [v, record, b] = from.take<Place>();
     const OpenFile& file = m_files.at(batch.file);
-    const std::size_t bytes = bytes_of(file.schema.variables[v].type);
+    const Type type = file.schema.variables[v].type;
     const std::vector<Box>& boxes = file.boxes[v][me()];
     std::size_t before = 0; // elements of the boxes before this one
     for (std::size_t k = 0; k < b; ++k) before += boxes[k].elements();
     Assembled& part = part_of_batch(batch, {v, record});
     while (from.rest() < end) { // each with its values, up to a multiple of 8 bytes
       const auto region = from.take<Box>();
-      copy(region, region, from.rest(), boxes[b], part.values.data() + before * bytes, bytes);
-      from.skip((region.elements() * bytes + 7) / 8 * 8);
+      pack_into(boxes[b], part.values.data() + before * bytes_of(type),
+                row_major(region, from.rest(), type), type);
+      from.skip((region.elements() * bytes_of(type) + 7) / 8 * 8);
       part.elements += region.elements();
     }
   }

@@ -2,6 +2,7 @@
 
 #include "io/async/ring.hpp"
 #include "io/error.hpp"
+#include "io/watchdog.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -176,18 +177,11 @@ std::deque<ServerReport>& Servers::reports(int writer, int group) {
 
 void Servers::stop(int status) {
   if (m_groups.empty()) return;
+  const Watchdog::Scope scope(m_path, "stop");
   act(0, Packer(Action::stop, status, m_marks));
   if (n_groups() > 1) act(1, Packer(Action::stop, status, 0));
   const int rank = rank_in(m_comm);
-  constexpr double longest = 600.0; // s
-  const double begin = MPI_Wtime();
-  for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) {
-    hear();
-    if (MPI_Wtime() - begin < longest) continue;
-    std::fprintf(stderr, "error: output servers have not ended %g s after they were asked to\n",
-                 longest);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
+  for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) hear();
   wait_for_sent();
 }
 

@@ -8,11 +8,13 @@
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
 // "async:S+T": S servers for files that are written once, T others for those that grow. Protocol:
-// docs/explanation/output.md. Neighbours: async_file.cpp, serve.cpp, ring.hpp.
+// docs/explanation/output.md. Neighbours: async_file.cpp, serve.cpp, wire.cpp, ring.hpp.
 #pragma once
 
-#include "io/async/wire.hpp"
 #include "io/file.hpp"
+#include "io/layouts/partition.hpp"
+#include "io/options.hpp"
+#include "io/packer.hpp"
 #include "io/signals.hpp"
 #include "io/topology.hpp"
 
@@ -62,6 +64,40 @@ constexpr std::size_t most_waiting_actions = 256;
 /// Tags on Servers::all(). Messages with values use the number of their batch.
 enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, mark_tag = 4, first_batch_tag = 16 };
 
+/// A variable (its number) and one of its records.
+struct Key {
+  std::size_t v, record;
+  bool operator==(const Key& other) const { return v == other.v && record == other.record; }
+  bool operator<(const Key& other) const {
+    return v != other.v ? v < other.v : record < other.record;
+  }
+};
+
+/// Where values of a message belong: variable, record, and which of the server's boxes.
+struct Place {
+  std::size_t v, record, b;
+};
+
+/// What each of `n` servers writes of variable v.
+Boxes server_boxes(const Options& options, const Schema& schema, std::size_t v, std::size_t n);
+
+/// Bytes of a variable that come to each server: those of its boxes.
+std::vector<std::size_t> server_bytes(const Boxes& boxes, Type type);
+
+/// A batch, of which each server gets `share` bytes, ends before a variable of which each gets
+/// `more`: else one would get more than `buffer` (-io_buffer).
+bool ends_before(const std::vector<std::size_t>& share, const std::vector<std::size_t>& more,
+                 std::size_t buffer);
+
+/// `whole` in boxes of one message each: at most 4 MiB and a quarter of the ring (`pool` bytes).
+std::vector<Box> message_boxes(const Box& whole, Type type, std::size_t pool);
+/// What precedes the values of the first box: a multiple of 8 bytes.
+Bytes message_head(int batch, const Place& place, const Box& box);
+/// Appends a small hyperslab to a message for the same place, or begins one. False if the message
+/// would become too long.
+bool join_message(Bytes& message, int batch, const Place& place, const Hyperslab& slab, Type type,
+                  std::size_t pool);
+
 /// Seconds, as synchronous on all nodes as their clocks.
 double time_of_day();
 
@@ -95,6 +131,10 @@ public:
   int serve();
   /// On the compute ranks, collective: end the servers, if there are any.
   void stop(int status);
+
+  /// The file opened last, which the watchdog names where servers are waited for.
+  void opens(const std::string& path) { m_path = path; }
+  const std::string& path() const { return m_path; }
 
   /// The servers of a communicator of compute ranks; nullptr if there are none.
   static Servers* of(MPI_Comm comm);
@@ -144,7 +184,7 @@ private:
   void forget_taken();
   void wait_for_sent();
 
-  std::string m_transport;
+  std::string m_transport, m_path = "(none)";
   MPI_Comm m_all = MPI_COMM_NULL, m_values = MPI_COMM_NULL, m_comm = MPI_COMM_NULL;
   int m_group = -1; ///< of this server
   std::vector<std::vector<int>> m_groups;

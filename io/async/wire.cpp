@@ -1,5 +1,10 @@
-#include "io/async/wire.hpp"
-
+// The messages with values to the servers, and what is cut into them: the same on clients, on
+// servers and in a plan (plan.hpp).
+//
+//   batch | v, record, b | box, values | box, values | ...
+//
+// Box b of the server; each box and its values begin at a multiple of 8 bytes.
+#include "io/async/servers.hpp"
 #include "io/registry.hpp"
 
 #include <algorithm>
@@ -40,7 +45,7 @@ Bytes message_head(int batch, const Place& place, const Box& box) {
 
 bool join_message(Bytes& message, int batch, const Place& place, const Hyperslab& slab, Type type,
                   std::size_t pool) {
-  const Box box = slab.box(place.record != no_record);
+  const Box& box = slab;
   const Bytes head = message.empty() ? message_head(batch, place, box) : Packer(box).bytes();
   const std::size_t begin = message.size() + head.size(),
                     end = begin + (box.elements() * bytes_of(type) + 7) / 8 * 8;

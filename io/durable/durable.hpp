@@ -1,9 +1,5 @@
-// Files on disk: a kill, a full disk or a power loss leaves a complete file under each name.
-//
-//   create_anew(name.nc.tmp) -> values -> fsync -> line in the manifest (manifest.hpp)
-//     -> rename to name.nc -> fsync of the folder
-//
-// All functions are local. Errors name the file, what was expected and what was found.
+// Files on disk: a kill, a full disk or a power loss leaves a complete file under each name, if
+// they are called in the order of sync_file.cpp. All functions are local.
 #pragma once
 
 #include <cerrno>

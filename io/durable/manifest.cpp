@@ -245,7 +245,8 @@ std::string difference(MPI_Comm comm, const std::string& path, const Found& foun
   try {
     values = find_sums(comm, path, line.records);
   } catch (const Error& e) { // on all ranks
-    return e.what();
+    const std::string what = e.what(), own = "file '" + path + "': ";
+    return what.rfind(own, 0) == 0 ? what.substr(own.size()) : what;
   }
   const std::string different = different_sum(*line.sums, values.sums);
   if (!different.empty() || line.metadata.empty() || line.metadata == values.metadata)
@@ -261,11 +262,6 @@ std::string complaint_of(MPI_Comm comm, const std::string& path, const Lines& li
   const std::string complaint = difference(comm, path, found, lines.back());
   if (complaint.empty() || !found.has_temporary || lines.size() == 1) return complaint;
   return difference(comm, path, found, lines.front()).empty() ? "" : complaint;
-}
-
-std::string in_words(const std::string& path, const std::string& complaint) {
-  const std::string file = "file '" + printable(path) + "': ";
-  return complaint.rfind(file, 0) == 0 ? complaint : file + complaint;
 }
 
 Manifest parsed(MPI_Comm comm, const std::string& manifest) {
@@ -296,7 +292,8 @@ Verification verify(MPI_Comm comm, const std::string& manifest, const std::strin
     const std::string complaint = complaint_of(comm, path, lines, found);
     result.files += 1;
     result.bytes += found.size;
-    if (!complaint.empty()) result.complaints.push_back(in_words(path, complaint));
+    if (!complaint.empty())
+      result.complaints.push_back("file '" + printable(path) + "': " + complaint);
   }
   return result;
 }
@@ -315,9 +312,7 @@ void require_intact(MPI_Comm comm, const std::string& path) {
   if (lines == manifest.files.end()) return;
   const std::string complaint = complaint_of(comm, real, lines->second, look_at(comm, real));
   if (complaint.empty()) return;
-  const std::string own = "file '" + real + "': ";
-  const bool names_it = complaint.rfind(own, 0) == 0;
-  throw Error("file '" + path + "': " + (names_it ? complaint.substr(own.size()) : complaint) +
+  throw Error("file '" + path + "': " + complaint +
               ": it was changed after it was written, says '" + manifest_of(real) + "'");
 }
 

@@ -57,8 +57,8 @@ private:
     reserve_bytes(m_format->expected_size(static_cast<std::uint64_t>(records)));
   }
 
-  void write_slabs(std::size_t v, std::size_t /*record*/, const Slabs& slabs) override {
-    m_format->put(v, slabs);
+  void write_slabs(std::size_t v, std::size_t record, const Slabs& slabs) override {
+    m_format->put(v, record, slabs);
     std::size_t elements = 0;
     for (const Hyperslab& slab : slabs) elements += slab.elements();
     start_writeback_of_enough(

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 
 namespace nunatak::io {
@@ -86,9 +85,9 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
     if (readers[n % readers.size()] == rank && !error.is_set()) {
       error.keep([&] {
         std::byte* const values = buffer.of_size(box.elements() * bytes_of(type));
-        open().read(v, record == no_record ? box : box.in_record(record), bytes_of(type), values);
-        const Hyperslab slab{box.start, box.count, contiguous_strides(box.count), values, type};
-        sums.back() += summed({slab}, type, schema.record_shape(v), [](const Slabs&) {});
+        open().read(v, box.in_record(record), type, values);
+        sums.back() += summed({row_major(box, values, type)}, type, schema.record_shape(v),
+                              [](const Slabs&) {});
       });
     }
     if (++n % (pieces_between * readers.size()) != 0) return;

@@ -154,9 +154,9 @@ public:
     m_file = open_file(m_path);
   }
 
-  void put(std::size_t v, const Slabs& slabs) override {
+  void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
     const Variable& variable = m_schema.variables[v];
-    const bool has_records = m_schema.has_records(variable);
+    if (record != no_record) m_records = std::max(m_records, record + 1);
     const auto values = [&](const Hyperslab& part, std::size_t at) {
       const std::size_t elements = part.elements(), element = bytes_of(variable.type);
       std::byte* const place =
@@ -165,11 +165,8 @@ public:
       to_big_endian(place, elements, element);
       return place;
     };
-    for (const Hyperslab& slab : slabs) {
-      if (slab.elements() == 0) continue;
-      if (has_records) m_records = std::max(m_records, slab.start[0] + slab.count[0]);
-      m_pending.put(m_schema, m_layout, v, slab, values, [this] { write_pending(); });
-    }
+    for (const Hyperslab& slab : slabs)
+      m_pending.put(m_schema, m_layout, v, record, slab, values, [this] { write_pending(); });
   }
 
   void wait() override { write_pending(); }

@@ -1,8 +1,6 @@
 // A Format is an open file that takes hyperslabs: the interface between a File and the disk.
 //
-// To add a format: write one file like serial.cpp or direct.cpp with a function open_<name>, list
-// it in io/CMakeLists.txt, and declare the function and add its row in io/registry.cpp.
-// CONTRIBUTING.md shows a complete example.
+// CONTRIBUTING.md shows a complete example; registry.hpp says where its parts go.
 //
 // Every function is called by all ranks of the communicator, in the same order. A function may
 // throw on some ranks only after its own collective calls: the File then makes all ranks throw.
@@ -65,11 +63,12 @@ public:
 
   /// Declare all dimensions, variables and attributes; afterwards the file takes values.
   virtual void define() = 0;
-  /// Copy, send or write hyperslabs of variable `v`: the caller may change the array afterwards.
-  /// pack(), packed() or Copies::keep() of pack.hpp also sum the values, which else costs a pass
+  /// Copy, send or write hyperslabs of variable `v` and a record, or no_record: the caller may
+  /// change the array afterwards.
+  /// pack(), packed() or Waiting::keep() of pack.hpp also sum the values, which else costs a pass
   /// (summed() of value_sums.hpp). Hyperslabs of one variable and record do not overlap. Running
   /// out of memory (std::bad_alloc) aborts the run.
-  virtual void put(std::size_t v, const Slabs& slabs) = 0;
+  virtual void put(std::size_t v, std::size_t record, const Slabs& slabs) = 0;
   /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
   /// unknown. Before define() the same on all ranks. Local.
   virtual std::uint64_t expected_size(std::uint64_t /*records*/) const { return 0; }

@@ -1,6 +1,5 @@
 // The format `netcdf4`: parallel NetCDF-4 (HDF5 over MPI-IO), every rank its own block. Each put is
 // one collective write (ranks without values: a count of 0), since HDF5 has no queue.
-//
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/define.hpp"
@@ -107,10 +106,11 @@ public:
     }
   }
 
-  void put(std::size_t v, const Slabs& slabs) override {
+  void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
     const std::size_t n_parts = m_parts.parts(m_schema.bytes(m_schema.variables[v]));
     for (const Hyperslab& slab : slabs) {
-      for (std::size_t part = 0; part < n_parts; ++part) write(v, part_of(slab, part, n_parts));
+      for (std::size_t part = 0; part < n_parts; ++part)
+        write(v, record, part_of(slab, part, n_parts));
     }
   }
 
@@ -149,19 +149,15 @@ private:
       check(nc_def_var_deflate(m_ncid, m_ids[v], 1, 1, m_options.deflate), what + ": compression");
   }
 
-  void write(std::size_t v, const Hyperslab& slab) {
+  void write(std::size_t v, std::size_t record, const Hyperslab& slab) {
     const Variable& variable = m_schema.variables[v];
     const std::size_t rank = variable.dimensions.size(), elements = slab.elements();
     if (elements == 0 && rank == 0) return;
-    Indices start(rank, 0), count(rank, 0);
-    if (elements > 0) {
-      start = slab.start;
-      count = slab.count;
-    }
+    const Box box = elements > 0 ? slab.in_record(record) : Box{Indices(rank, 0), Indices(rank, 0)};
     static const std::byte nothing[8] = {};
     const std::byte* data = elements > 0 ? packed(slab, variable.type, m_buffer) : nothing;
     errno = 0;
-    const int status = nc_put_vara(m_ncid, m_ids[v], start.data(), count.data(), data);
+    const int status = nc_put_vara(m_ncid, m_ids[v], box.start.data(), box.count.data(), data);
     const int error = errno;
     const auto bytes = static_cast<std::int64_t>(elements * bytes_of(variable.type));
     if (elements > 0) m_work.written_operations += 1;

@@ -8,7 +8,7 @@ namespace {
 class Null final : public Format {
 public:
   void define() override {}
-  void put(std::size_t, const Slabs&) override {}
+  void put(std::size_t, std::size_t, const Slabs&) override {}
   void wait() override {}
   void close() override {}
   Work work() const override { return {}; }

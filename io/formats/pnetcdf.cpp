@@ -71,7 +71,7 @@ public:
     MPI_Info_free(&info);
   }
 
-  void put(std::size_t v, const Slabs& slabs) override {
+  void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
     if (m_ids[v] < 0) define_late(v);
     const std::size_t bytes = m_schema.bytes(m_schema.variables[v]),
                       n_parts = m_waiting.parts(bytes);
@@ -79,7 +79,7 @@ public:
       if (!m_waiting.has_room(bytes / n_parts)) write_pending();
       Slabs parts;
       for (const Hyperslab& slab : slabs) parts.push_back(part_of(slab, part, n_parts));
-      queue(v, parts);
+      queue(v, record, parts);
       m_waiting.add(std::max<std::size_t>(1, bytes / n_parts));
     }
   }
@@ -156,24 +156,24 @@ private:
     keep(status, "", cause);
     m_requests.clear();
     m_names.clear();
-    m_copies.clear();
     m_waiting.clear();
     MPI_Offset size = 0;
     if (ncmpi_inq_put_size(m_ncid, &size) == NC_NOERR) m_work.written_bytes = size;
     m_work.written_operations += 1;
   }
 
-  void queue(std::size_t v, Slabs& slabs) {
+  void queue(std::size_t v, std::size_t record, Slabs& slabs) {
     const Variable& variable = m_schema.variables[v];
-    m_copies.keep(slabs, variable.type);
+    m_waiting.keep(slabs, variable.type);
     for (const Hyperslab& slab : slabs) {
       if (slab.elements() == 0) continue;
-      const PerDimension<MPI_Offset> start(slab.start.begin(), slab.start.end()),
-          count(slab.count.begin(), slab.count.end());
+      const Box box = slab.in_record(record);
+      const PerDimension<MPI_Offset> start(box.start.begin(), box.start.end()),
+          count(box.count.begin(), box.count.end());
       int request = NC_REQ_NULL;
-      keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), slab.data,
-                           static_cast<MPI_Offset>(slab.elements()), mpi_type_of(variable.type),
-                           &request),
+      // the type in memory is that of the file
+      keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), slab.data, 0,
+                           MPI_DATATYPE_NULL, &request),
            variable.name);
       m_requests.push_back(request);
       m_names.push_back(v);
@@ -195,7 +195,6 @@ private:
   MovedBytes m_moved; ///< on rank 0
   std::vector<int> m_requests;
   std::vector<std::size_t> m_names; ///< the variable of each request
-  Copies m_copies;
   std::map<std::string, std::string> m_hints;
   KeptError m_error;
 };

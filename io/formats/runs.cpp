@@ -1,6 +1,6 @@
 #include "io/formats/runs.hpp"
 
-#include "io/box.hpp"
+#include "io/layouts/partition.hpp"
 
 namespace nunatak::io {
 
@@ -21,12 +21,6 @@ ClassicLayout packed_layout(const Schema& schema) {
   return layout;
 }
 
-std::vector<std::uint64_t> begins_of(const ClassicLayout& layout) {
-  std::vector<std::uint64_t> begins;
-  for (const ClassicLayout::Place& place : layout.variables) begins.push_back(place.begin);
-  return begins;
-}
-
 std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records) {
   std::uint64_t end_of_fixed = layout.header_end, record_begin = ~std::uint64_t{0};
   for (const ClassicLayout::Place& place : layout.variables) {
@@ -41,23 +35,20 @@ std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records) {
 }
 
 void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t v,
-                 const Indices& start, const Indices& count, const std::byte* data,
+                 std::size_t record, const Box& box, const std::byte* data,
                  std::vector<Run>& runs) {
-  if (Box{start, count}.elements() == 0) return;
-  const ClassicLayout::Place& place = layout.variables[v];
-  const Indices shape = schema.shape(schema.variables[v]);
-  const std::size_t element = bytes_of(schema.variables[v].type), rank = count.size();
-  PerDimension<std::uint64_t> stride(rank, 0); // bytes in the file
-  std::uint64_t row = element;
-  for (std::size_t d = rank; d-- > 0; row *= shape[d]) stride[d] = row;
-  if (place.is_record) stride[0] = layout.record_size;
-  const bool is_row = rank > (place.is_record ? 1 : 0); // else the last dimension is the record
-  const std::size_t run_size = element * (is_row ? count[rank - 1] : 1);
-  Indices steps = count, index(rank, 0);
-  if (is_row) steps.back() = 1;
+  if (box.elements() == 0) return;
+  const std::uint64_t first =
+      layout.variables[v].begin + (record != no_record ? record * layout.record_size : 0);
+  const std::size_t element = bytes_of(schema.variables[v].type);
+  const std::size_t run_size = element * (box.count.empty() ? 1 : box.count.back());
+  const Box whole = whole_box(schema, v);
+  Box row = box; // its first element
+  Indices rows = box.count, index(rows.size(), 0);
+  if (!rows.empty()) rows.back() = 1;
   do {
-    std::uint64_t begin = place.begin;
-    for (std::size_t d = 0; d < rank; ++d) begin += (start[d] + index[d]) * stride[d];
+    for (std::size_t d = 0; d < rows.size(); ++d) row.start[d] = box.start[d] + index[d];
+    const std::uint64_t begin = first + place_in(whole, row) * element;
     if (!runs.empty() && runs.back().begin + runs.back().size == begin &&
         runs.back().data + runs.back().size == data) {
       runs.back().size += run_size;
@@ -65,7 +56,7 @@ void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t 
       runs.push_back({begin, run_size, data, v});
     }
     data += run_size;
-  } while (next_index(index, steps));
+  } while (next_index(index, rows));
 }
 
 } // namespace nunatak::io

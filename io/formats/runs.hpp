@@ -23,9 +23,6 @@ namespace nunatak::io {
 /// last. For layouts, where a format does not report where its variables begin.
 ClassicLayout packed_layout(const Schema& schema);
 
-/// The offset of the first value of each variable.
-std::vector<std::uint64_t> begins_of(const ClassicLayout& layout);
-
 /// The size of a file with this many records, including the padding behind its last value.
 std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records);
 
@@ -37,11 +34,10 @@ struct Run {
   std::size_t v; ///< the variable, or the first of several
 };
 
-/// Append the runs of a block of variable `v`, whose values lie row-major at `data`, ascending.
-/// Runs that are adjacent in the file and in memory are merged, also with the last one of `runs`.
+/// Append the runs of a box of variable `v`, whose values lie row-major at `data`, ascending. Runs
+/// that are adjacent in the file and in memory are merged, also with the last one of `runs`.
 void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t v,
-                 const Indices& start, const Indices& count, const std::byte* data,
-                 std::vector<Run>& runs);
+                 std::size_t record, const Box& box, const std::byte* data, std::vector<Run>& runs);
 
 /// The runs of a rank that are packed and not yet written: at most 2 MiB, which stay in cache.
 ///
@@ -55,8 +51,8 @@ public:
   /// Appends a hyperslab of variable `v` in parts: `values(part, at)` packs one to byte `at` of a
   /// buffer and returns its place there; `write()`, which calls flush(), makes space.
   template <class Values, class Write>
-  void put(const Schema& schema, const ClassicLayout& layout, std::size_t v, const Hyperslab& slab,
-           const Values& values, const Write& write) {
+  void put(const Schema& schema, const ClassicLayout& layout, std::size_t v, std::size_t record,
+           const Hyperslab& slab, const Values& values, const Write& write) {
     const std::size_t element = bytes_of(schema.variables[v].type),
                       n_parts = (slab.elements() * element + most - 1) / most;
     for (std::size_t p = 0; p < n_parts; ++p) {
@@ -64,7 +60,7 @@ public:
       const std::size_t bytes = part.elements() * element;
       if (bytes == 0) continue;
       if (m_bytes + bytes > most) write();
-      append_runs(schema, layout, v, part.start, part.count, values(part, m_bytes), m_runs);
+      append_runs(schema, layout, v, record, part, values(part, m_bytes), m_runs);
       m_bytes += bytes;
     }
   }

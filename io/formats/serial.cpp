@@ -44,10 +44,10 @@ public:
     return m_moved.layout().size(records);
   }
 
-  void put(std::size_t v, const Slabs& slabs) override {
+  void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
     if (m_rank != 0) return;
     if (m_ids[v] < 0) define_late(v);
-    for (const Hyperslab& slab : slabs) write(v, slab);
+    for (const Hyperslab& slab : slabs) write(v, record, slab);
   }
 
   void wait() override {}
@@ -66,14 +66,15 @@ private:
     check_status<NetcdfC>(status, m_path, what);
   }
 
-  void write(std::size_t v, const Hyperslab& slab) {
+  void write(std::size_t v, std::size_t record, const Hyperslab& slab) {
     const Variable& variable = m_schema.variables[v];
     const std::size_t bytes = slab.elements() * bytes_of(variable.type),
                       n_parts = (bytes + m_options.copy_bytes() - 1) / m_options.copy_bytes();
     for (std::size_t n = 0; n < n_parts; ++n) {
       const Hyperslab part = part_of(slab, n, n_parts);
       if (part.elements() == 0) continue;
-      check(nc_put_vara(m_ncid, m_ids[v], part.start.data(), part.count.data(),
+      const Box box = part.in_record(record);
+      check(nc_put_vara(m_ncid, m_ids[v], box.start.data(), box.count.data(),
                         packed(part, variable.type, m_packed)),
             "variable '" + variable.name + "': expected to write it");
       m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes_of(variable.type));

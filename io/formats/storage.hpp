@@ -10,10 +10,8 @@
 #include "io/options.hpp"
 #include "io/schema.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace nunatak::io {
 

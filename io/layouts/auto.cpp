@@ -65,8 +65,9 @@ public:
 
   /// What each aggregator writes of a variable that moves.
   Boxes boxes(std::size_t v) {
-    if (m_packed.empty()) m_packed = begins_of(packed_layout(m_schema));
-    return run_boxes(m_schema, v, m_deal, m_native.first_byte(v).value_or(m_packed[v]));
+    if (m_packed.variables.empty()) m_packed = packed_layout(m_schema);
+    return run_boxes(m_schema, v, m_deal,
+                     m_native.first_byte(v).value_or(m_packed.variables[v].begin));
   }
 
   std::string text() const {
@@ -89,10 +90,8 @@ private:
     if (distributed_places(m_schema, v).empty()) return {1, 0, false}; // one rank has all of it
     MoveCounts counts;
     const Boxes of_aggregators = boxes(v);
-    const bool has_record = m_schema.has_records(m_schema.variables[v]);
     for (const Hyperslab& slab : slabs) {
-      if (slab.elements() == 0) continue;
-      counts += move_counts(m_schema, v, slab.box(has_record), of_aggregators, m_near);
+      if (slab.elements() > 0) counts += move_counts(m_schema, v, slab, of_aggregators, m_near);
     }
     MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
     return {counts.calls, counts.sent, should_move(counts, m_deal, m_locks)};
@@ -107,7 +106,7 @@ private:
   std::vector<std::size_t> m_near;
   bool m_locks;
   const Format& m_native;
-  std::vector<std::uint64_t> m_packed; ///< where variables begin if the format does not know
+  ClassicLayout m_packed; ///< where variables begin if the format does not know
   std::map<std::pair<Indices, Type>, Cost> m_of_shape;
   std::vector<std::optional<Cost>> m_costs; ///< of each variable, once it was put
   Totals m_stay, m_move;
@@ -176,20 +175,19 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
 }
 
 Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
-  return run_boxes(schema, v, {aggregators, stripe}, begins_of(packed_layout(schema))[v]);
+  return run_boxes(schema, v, {aggregators, stripe}, packed_layout(schema).variables[v].begin);
 }
 
 namespace {
 
 /// Where a variable begins in the part of a file with, or without, records.
 std::uint64_t begin_in_section(const Schema& schema, std::size_t v) {
-  const std::vector<std::uint64_t> begins = begins_of(packed_layout(schema));
-  std::uint64_t first = begins[v];
-  for (std::size_t u = 0; u < begins.size(); ++u) {
-    if (schema.has_records(schema.variables[u]) == schema.has_records(schema.variables[v]))
-      first = std::min(first, begins[u]);
+  const std::vector<ClassicLayout::Place> places = packed_layout(schema).variables;
+  std::uint64_t first = places[v].begin;
+  for (const ClassicLayout::Place& place : places) {
+    if (place.is_record == places[v].is_record) first = std::min(first, place.begin);
   }
-  return begins[v] - first;
+  return places[v].begin - first;
 }
 
 } // namespace

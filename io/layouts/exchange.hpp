@@ -7,10 +7,11 @@
 //     2 2 3 3                         2 2 2 2
 //
 // A round is what is moved at once: puts, each of one variable and record, the same on every rank.
-// A rank finds what it sends from its own boxes and those of the aggregators, and tells each
-// aggregator (trade()): no rank knows the boxes of all. Models write hundreds of variables in the
-// same boxes: where those of the aggregators are the same, too, lists of transfers are made, sent
-// and kept once. (With `auto` they are for variables within one stripe.)
+// No rank knows the boxes of all. Each sends an aggregator those of its own that go there
+// (trade()), and both sides find the same transfers from them (make_channel()). Models write
+// hundreds of variables in the same boxes, which are kept and sent once; so are lists of transfers
+// where the boxes of the aggregator are the same, too. (With `auto` they are for variables within a
+// stripe.)
 #pragma once
 
 #include "io/layouts/partition.hpp"
@@ -23,16 +24,27 @@
 
 namespace nunatak::io {
 
+/// What a rank has of each put, in any number of boxes.
+struct OwnBoxes {
+  std::vector<std::vector<Box>> lists; ///< all different
+  std::vector<std::size_t> list_of;    ///< of each put
+
+  void add(std::vector<Box> boxes); ///< those of the next put
+  bool operator==(const OwnBoxes& other) const {
+    return list_of == other.list_of && lists == other.lists;
+  }
+};
+
 /// The puts of a round.
 struct Round {
   std::vector<Type> types;
-  std::vector<std::vector<Box>> mine; ///< of each put what this rank has, in any number of boxes
-  std::vector<Boxes> boxes;           ///< of each put what is written, by aggregator
+  OwnBoxes mine;
+  std::vector<Boxes> boxes; ///< of each put what is written, by aggregator
 };
 
 /// The part of a box of the sender in a box of the receiver.
 struct Transfer {
-  std::size_t from = 0, to = 0; ///< in Round::mine of the sender, in Round::boxes of the receiver
+  std::size_t from = 0, to = 0; ///< which box of the sender's list, and of Round::boxes
   Box box;
   std::size_t before = 0; ///< elements of its list before it
 };
@@ -58,26 +70,29 @@ struct Channel {
 /// The next multiple of the largest element.
 inline std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
+/// What `rank`, which has `boxes`, sends to or receives from aggregator `a`. Local.
+Channel make_channel(int rank, const Round& round, const OwnBoxes& boxes, std::size_t a);
+
 /// What this rank sends, also to itself, by aggregator: `aggregators` are their ranks. Local.
 std::vector<Channel> make_sends(const std::vector<int>& aggregators, const Round& round);
 
-/// What other ranks send to this one. Collective: one all-to-all of a number, and the lists.
-std::vector<Channel> trade(MPI_Comm comm, const std::vector<Channel>& sends);
+/// What other ranks send to this one. Collective: one all-to-all of a number, and boxes.
+std::vector<Channel> trade(MPI_Comm comm, const std::vector<int>& aggregators, const Round& round,
+                           const std::vector<Channel>& sends);
 
-/// A box that an aggregator writes, with one call if all of it is put.
+/// A box that an aggregator assembles.
 struct Target {
-  std::size_t put = 0;
   Box box;
-  std::size_t offset = 0; ///< in its buffer, bytes
-  bool is_covered = false;
-  std::vector<Box> parts; ///< else: what is put
+  std::size_t elements = 0, offset = 0; ///< that come; of its values in a buffer, bytes
+  std::vector<Box> parts;               ///< what is written: the box, or what comes if it has gaps
+
+  bool is_covered() const { return elements == box.elements(); }
 };
 
 struct Plan {
-  std::vector<Channel> sends;            ///< none to itself
-  std::vector<Channel> receives;         ///< what the rank has itself is copied, not sent
-  std::vector<Target> targets;           ///< by put
-  std::vector<std::size_t> first_target; ///< of each put
+  std::vector<Channel> sends;               ///< none to itself
+  std::vector<Channel> receives;            ///< what the rank has itself is copied, not sent
+  std::vector<std::vector<Target>> targets; ///< by put
   std::size_t target_bytes = 0;
 };
 

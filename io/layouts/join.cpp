@@ -48,6 +48,7 @@ public:
       fail(0, std::string("expected the attribute ") + subfiles_attribute +
                   ", the number of subfiles, found none");
     m_size = static_cast<std::size_t>(number->integers[0]);
+    on_rank_0(comm, [&] { source(m_size - 1); }); // before memory is needed for so many
     Ranges ranges;
     m_whole = whole_of(0, first, ranges);
     m_ranges.assign(m_size * ranges.size(), 0);
@@ -91,8 +92,7 @@ public:
     const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
     for (std::size_t a = lead(v); a < axes.size(); ++a)
       box.start[a - lead(v)] -= range(subfile, axes[a])[0];
-    if (lead(v) == 1) box = box.in_record(record);
-    source(subfile).read(v, box, bytes_of(m_schema.variables[v].type), values);
+    source(subfile).read(v, box.in_record(record), m_schema.variables[v].type, values);
   }
 
 private:
@@ -188,7 +188,7 @@ private:
       }
       if (!boxes.insert(numbers).second) continue; // an earlier subfile has it
       for (const Part& other : parts) {
-        if (meet(part.box, other.box).elements() == 0) continue;
+        if (!do_meet(part.box, other.box)) continue;
         fail(n, what + ": expected a part that no other subfile has, found some of it in '" +
                     path_of(other.subfile) + "'");
       }
@@ -215,19 +215,18 @@ private:
 /// One record of a variable, or all (no_record). All ranks call put equally often.
 void copy_variable(MPI_Comm comm, Subfiles& subfiles, File& file, std::size_t v, std::size_t record,
                    std::size_t buffer) {
-  const int rank = rank_in(comm), size = size_of(comm);
+  const auto rank = static_cast<std::size_t>(rank_in(comm)),
+             size = static_cast<std::size_t>(size_of(comm));
   const Variable& variable = file.schema().variables[v];
   const std::size_t bytes = bytes_of(variable.type),
                     limit = std::max<std::size_t>(1, buffer / bytes);
-  // of all ranks, so that each knows their number
-  std::vector<std::vector<Subfiles::Part>> steps(static_cast<std::size_t>(size));
+  std::vector<Subfiles::Part> mine;
   for (const Subfiles::Part& part : subfiles.parts(v)) {
-    for (const Box& box : cut(part.box, limit))
-      steps[part.subfile % steps.size()].push_back({part.subfile, box});
+    if (part.subfile % size != rank) continue;
+    for (const Box& box : cut(part.box, limit)) mine.push_back({part.subfile, box});
   }
-  std::size_t most = 0;
-  for (const auto& of_rank : steps) most = std::max(most, of_rank.size());
-  const std::vector<Subfiles::Part>& mine = steps[static_cast<std::size_t>(rank)];
+  std::uint64_t most = mine.size();
+  MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_UINT64_T, MPI_MAX, comm);
   Buffer values;
   for (std::size_t n = 0; n < most; ++n) {
     std::byte* data = nullptr;

@@ -162,13 +162,11 @@ Boxes morton_boxes(const Schema& schema, std::size_t v, std::size_t aggregators,
 }
 
 Rectangles::Rectangles(const Schema& schema, std::size_t aggregators)
-    : m_aggregators(aggregators), m_axis(schema.dimensions.size(), uncut) {
-  m_schema.dimensions = schema.dimensions;
+    : m_schema(schema), m_aggregators(aggregators), m_axis(schema.dimensions.size(), uncut) {
   // by variable: its distributed dimensions; most dimensions first
   std::vector<std::vector<std::size_t>> meetings;
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const Variable& variable = schema.variables[v];
-    m_schema.variables.push_back({variable.name, variable.type, variable.dimensions, {}});
     std::vector<std::size_t> dims;
     const std::size_t lead = schema.has_records(variable) ? 1 : 0;
     for (const std::size_t place : distributed_places(schema, v))
@@ -269,17 +267,9 @@ std::vector<Box> part_of(const std::vector<Box>& boxes, std::size_t part, std::s
                     last = first_of(boxes.size() * cuts, part + 1, n_parts);
   std::vector<Box> result;
   for (std::size_t n = first; n < last; ++n) {
-    Box box = boxes[n / cuts];
-    if (box.count.empty()) { // a scalar cannot be cut
-      if (n % cuts == 0) result.push_back(box);
-      continue;
-    }
-    const std::size_t d = dimension_to_cut(box.count, cuts);
-    const std::size_t begin = first_of(box.count[d], n % cuts, cuts),
-                      end = first_of(box.count[d], n % cuts + 1, cuts);
-    box.start[d] += begin;
-    box.count[d] = end - begin;
-    if (end > begin) result.push_back(box);
+    const Box box = part_of(boxes[n / cuts], n % cuts, cuts);
+    const bool is_scalar = box.count.empty(); // which cannot be cut
+    if (is_scalar ? n % cuts == 0 : box.elements() > 0) result.push_back(box);
   }
   return result;
 }

@@ -49,7 +49,7 @@ bool morton_less(const Indices& a, const Indices& b);
 /// together with another (cells, edges, corners of a geodesic grid) is cut among all aggregators.
 class Rectangles {
 public:
-  Rectangles(const Schema& schema, std::size_t aggregators);
+  Rectangles(const Schema& schema, std::size_t aggregators); ///< `schema` must outlive it
 
   struct Range {
     std::size_t first = 0, count = 0;
@@ -69,7 +69,7 @@ private:
   static constexpr int uncut = -2, alone = -1;
   std::size_t index(int axis, std::size_t a) const;
 
-  Schema m_schema; ///< without attributes
+  const Schema& m_schema;
   std::size_t m_aggregators = 1;
   /// By dimension: number of its axis, `alone` (cut among all aggregators) or `uncut`.
   std::vector<int> m_axis;

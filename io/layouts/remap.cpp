@@ -5,7 +5,6 @@
 #include "io/layouts/exchange.hpp"
 
 #include <map>
-#include <string>
 #include <utility>
 
 namespace nunatak::io {
@@ -14,13 +13,13 @@ namespace {
 
 struct Put {
   std::size_t v, record; ///< or no_record
-  Slabs slabs;           ///< without the record: the caller's, or copies
+  Slabs slabs;           ///< the caller's, or copies
 };
 
 /// How the puts of a sequence of variables are moved, from the boxes of their hyperslabs.
 struct Schedule {
-  std::vector<std::vector<Box>> mine; ///< of each put
-  std::vector<Plan> plans;            ///< by part
+  OwnBoxes mine;
+  std::vector<Plan> plans; ///< by part
   /// Hyperslabs for the inner format, by part and put: the same on all ranks.
   std::vector<std::vector<std::int64_t>> n_slabs;
 };
@@ -40,25 +39,24 @@ public:
     m_bytes.resize(m_boxes.size());
   }
 
-  void put(std::size_t v, const Slabs& slabs) override {
-    if (m_choice.moves && !m_choice.moves(v, slabs)) return m_inner->put(v, slabs);
+  void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
+    if (m_choice.moves && !m_choice.moves(v, slabs)) return m_inner->put(v, record, slabs);
     if (m_boxes[v].empty()) {
       m_boxes[v] = m_boxes_of(m_schema, v);
       for (const auto& boxes : m_boxes[v]) m_bytes[v] += elements_of(boxes) * bytes_of(type_of(v));
     }
-    const bool has_record = m_schema.has_records(m_schema.variables[v]);
-    Put put{v, has_record ? slabs[0].start[0] : no_record, {}};
+    Put put{v, record, {}};
     for (const Hyperslab& slab : slabs) {
-      if (slab.elements() > 0) put.slabs.push_back(has_record ? slab.without_record() : slab);
+      if (slab.elements() > 0) put.slabs.push_back(slab);
     }
     m_n_put += static_cast<std::int64_t>(slabs.size());
     const bool is_further_part =
-        !m_puts.empty() && m_puts.back().v == v && m_puts.back().record == put.record;
+        !m_puts.empty() && m_puts.back().v == v && m_puts.back().record == record;
     if (!is_further_part && (!m_waiting.has_room(m_bytes[v]) || m_n_slabs > most_slabs))
       move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
     if (n_parts > 1) return move({put}, n_parts);
-    m_copies.keep(put.slabs, type_of(v));
+    m_waiting.keep(put.slabs, type_of(v));
     m_n_slabs += slabs.size();
     if (is_further_part) {
       Slabs& before = m_puts.back().slabs;
@@ -71,7 +69,7 @@ public:
 
   void wait() override {
     move_pending();
-    inner([&] { m_inner->wait(); });
+    m_error.keep([&] { m_inner->wait(); });
     m_error.rethrow();
   }
   Work work() const override {
@@ -101,9 +99,6 @@ public:
   std::vector<OutputFile> files() const override { return m_inner->files(); }
 
 private:
-  /// A rank whose inner format fails still takes part in the next rounds.
-  template <class F> void inner(const F& f) { m_error.keep(f); }
-
   template <class F> void timed(const F& f) {
     const double start = MPI_Wtime();
     f();
@@ -113,7 +108,6 @@ private:
   void move_pending() {
     if (!m_puts.empty()) move(m_puts, 1);
     m_puts.clear();
-    m_copies.clear();
     m_waiting.clear();
     m_n_slabs = 0;
   }
@@ -125,25 +119,24 @@ private:
     for (std::size_t part = 0; part < n_parts; ++part) {
       timed([&] { move_values(schedule->plans[part], puts); });
       write(schedule->plans[part], schedule->n_slabs[part], puts);
-      inner([&] { m_inner->wait(); });
+      m_error.keep([&] { m_inner->wait(); });
     }
   }
 
   /// The schedule for the puts of all ranks. One small reduction.
   const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts) {
     std::vector<std::size_t> variables;
-    std::vector<std::vector<Box>> mine;
+    OwnBoxes mine;
     for (const Put& put : puts) {
       variables.push_back(put.v);
-      mine.emplace_back();
-      for (const Hyperslab& slab : put.slabs) mine.back().push_back({slab.start, slab.count});
+      mine.add({put.slabs.begin(), put.slabs.end()});
     }
     if (m_schedules.count(variables) == 0 && m_n_kept > most_kept) {
       m_schedules.clear();
       m_n_kept = 0;
     }
     Schedule& schedule = m_schedules[variables];
-    const bool has_changed = schedule.plans.empty() || schedule.mine != mine;
+    const bool has_changed = schedule.plans.empty() || !(schedule.mine == mine);
     std::int64_t of_all[] = {has_changed ? 1 : 0, m_n_put, -m_n_put};
     MPI_Allreduce(MPI_IN_PLACE, of_all, 3, MPI_INT64_T, MPI_MAX, m_comm);
     if (of_all[1] != -of_all[2])
@@ -169,7 +162,7 @@ private:
           round.boxes.back().push_back(part_of(boxes, part, n_parts));
       }
       std::vector<Channel> sends = make_sends(m_aggregators, round);
-      std::vector<Channel> receives = trade(m_comm, sends);
+      std::vector<Channel> receives = trade(m_comm, m_aggregators, round, sends);
       schedule.plans.push_back(
           make_plan(m_rank, m_aggregators, round, std::move(sends), std::move(receives)));
       for (const auto* channels : {&schedule.plans.back().sends, &schedule.plans.back().receives}) {
@@ -178,8 +171,10 @@ private:
         }
       }
       std::vector<std::int64_t>& n = schedule.n_slabs.emplace_back(puts.size(), 0);
-      for (const Target& target : schedule.plans.back().targets)
-        n[target.put] += target.is_covered ? 1 : static_cast<std::int64_t>(target.parts.size());
+      for (std::size_t p = 0; p < puts.size(); ++p) {
+        for (const Target& target : schedule.plans.back().targets[p])
+          n[p] += static_cast<std::int64_t>(target.parts.size());
+      }
       MPI_Allreduce(MPI_IN_PLACE, n.data(), static_cast<int>(n.size()), MPI_INT64_T, MPI_MAX,
                     m_comm);
     }
@@ -217,14 +212,12 @@ private:
       c.for_each([&](const Channel::Segment& s, const Transfer& t) {
         const auto& [v, record, slabs] = puts[s.put];
         const Type type = type_of(v);
-        const std::size_t bytes = bytes_of(type);
-        const Target& target = plan.targets[plan.first_target[s.put] + t.to];
+        const Target& target = plan.targets[s.put][t.to];
         const Hyperslab values =
-            is_own(c) ? slice(slabs[t.from], t.box)
-                      : Hyperslab{t.box.start, t.box.count, contiguous_strides(t.box.count),
-                                  message->data + s.offset + t.before * bytes, type};
-        pack(values, type, assembled + target.offset + place_in(target.box, t.box) * bytes,
-             contiguous_strides(target.box.count));
+            is_own(c)
+                ? slice(slabs[t.from], t.box)
+                : row_major(t.box, message->data + s.offset + t.before * bytes_of(type), type);
+        pack_into(target.box, assembled + target.offset, values, type);
       });
       if (!is_own(c)) ++message;
     }
@@ -233,25 +226,18 @@ private:
   /// Put the targets of this rank, and empty slabs where other ranks have more.
   void write(const Plan& plan, const std::vector<std::int64_t>& n_slabs,
              const std::vector<Put>& puts) {
-    auto target = plan.targets.begin();
     for (std::size_t p = 0; p < puts.size(); ++p) {
-      const auto& [v, record, given] = puts[p];
-      Hyperslab nothing;
-      nothing.empty = nothing.lasting = true;
+      const std::size_t v = puts[p].v;
+      Hyperslab nothing = row_major({{0}, {0}}, nullptr, type_of(v));
+      nothing.lasting = true;
       Slabs slabs;
-      for (; target != plan.targets.end() && target->put == p; ++target) {
-        for (const Box& box : target->is_covered ? std::vector{target->box} : target->parts) {
-          slabs.push_back({box.start, box.count, contiguous_strides(target->box.count),
-                           m_assembled.data() + target->offset +
-                               place_in(target->box, box) * bytes_of(type_of(v)),
-                           type_of(v), false, target->is_covered});
-        }
+      for (const Target& target : plan.targets[p]) {
+        Hyperslab all = row_major(target.box, m_assembled.data() + target.offset, type_of(v));
+        all.lasting = target.is_covered();
+        for (const Box& box : target.parts) slabs.push_back(slice(all, box));
       }
       slabs.resize(static_cast<std::size_t>(n_slabs[p]), nothing);
-      for (Hyperslab& slab : slabs) {
-        if (record != no_record) slab.insert_record(record);
-      }
-      if (!slabs.empty()) inner([&, v = v] { m_inner->put(v, slabs); });
+      if (!slabs.empty()) m_error.keep([&] { m_inner->put(v, puts[p].record, slabs); });
     }
   }
 
@@ -272,13 +258,12 @@ private:
   std::vector<std::size_t> m_bytes; ///< of a record of each variable, over all aggregators
   Waiting m_waiting;
   std::vector<Put> m_puts; ///< since the last round
-  Copies m_copies;         ///< of their values
   std::size_t m_n_slabs = 0;
   std::int64_t m_n_put = 0; ///< blocks, some empty: the same on all ranks
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
   std::size_t m_n_kept = 0; ///< transfers of schedules made since they were cleared
   Buffer m_outgoing, m_incoming, m_assembled;
-  KeptError m_error;
+  KeptError m_error; ///< of the inner format: this rank still takes part in the next rounds
   Work m_work;
 };
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
 namespace nunatak::io {
 
@@ -38,14 +39,10 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
     const std::vector<std::int64_t> numbers = {
         1, static_cast<std::int64_t>(dimension.length), static_cast<std::int64_t>(range.first + 1),
         static_cast<std::int64_t>(range.first + range.count)};
-    const std::vector<std::int32_t> as_fms(numbers.begin(), numbers.end());
-    const bool is_short = std::vector<std::int64_t>(as_fms.begin(), as_fms.end()) == numbers;
     const auto add = [&](std::vector<Attribute>& attributes, const std::string& name) {
-      if (is_short) {
-        attributes.emplace_back(name, as_fms);
-      } else {
-        attributes.emplace_back(name, numbers);
-      }
+      attributes.emplace_back(name, numbers);
+      if (dimension.length <= std::numeric_limits<std::int32_t>::max()) // as of FMS
+        attributes.back().value = std::vector<std::int32_t>(numbers.begin(), numbers.end());
     };
     const auto coordinate =
         std::find_if(subfile.variables.begin(), subfile.variables.end(), [&](const Variable& v) {
@@ -95,18 +92,18 @@ public:
     if (makes_sums(m_options)) m_sums.emplace(m_schema);
   }
 
-  void put(std::size_t v, const Slabs& slabs) override {
-    if (m_self >= m_aggregators.size()) return m_format->put(v, slabs);
+  void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
+    if (m_self >= m_aggregators.size()) return m_format->put(v, record, slabs);
     Slabs local = slabs;
     const Variable& variable = m_schema.variables[v];
+    const std::size_t lead = record != no_record ? 1 : 0;
     for (Hyperslab& slab : local) {
-      for (std::size_t n = 0; n < variable.dimensions.size() && slab.elements() > 0; ++n)
-        slab.start[n] -= m_first[m_schema.dimension(variable.dimensions[n])];
+      for (std::size_t n = 0; n < slab.start.size() && slab.elements() > 0; ++n)
+        slab.start[n] -= m_first[m_schema.dimension(variable.dimensions[lead + n])];
     }
-    if (!m_sums) return m_format->put(v, local);
-    const std::uint64_t sum = summed(local, variable.type, m_schema.record_shape(v),
-                                     [&](const Slabs& given) { m_format->put(v, given); });
-    m_sums->add(v, m_schema.has_records(variable) ? local[0].start[0] : no_record, sum);
+    const auto write = [&](const Slabs& given) { m_format->put(v, record, given); };
+    if (!m_sums) return write(local);
+    m_sums->add(v, record, summed(local, variable.type, m_schema.record_shape(v), write));
   }
 
   void wait() override { m_format->wait(); }

@@ -156,8 +156,8 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
     for (auto& length : shape) {
       const std::uint64_t id = in.integer(in.count_bytes);
       if (id >= dimensions.size()) {
-        in.fail("the header refers to dimension " + std::to_string(id) + ", but there are " +
-                std::to_string(dimensions.size()));
+        in.fail("header: expected a dimension below " + std::to_string(dimensions.size()) +
+                " of a variable, found " + std::to_string(id));
       }
       length = dimensions[static_cast<std::size_t>(id)];
     }

@@ -1,6 +1,14 @@
-#include "io/read/packing.hpp"
-
-#include "io/error.hpp"
+// How stored values become numbers: the Attribute Conventions of the NetCDF Users' Guide.
+//
+//   _FillValue, missing_value, the default fill of the type -> NaN: missing
+//   any other stored value                                  -> stored * scale_factor + add_offset
+//
+// _Unsigned = "true" makes signed integers of the file unsigned ("false": the reverse), including
+// fill values and limits. Packed integers are exact only to half a quantum, |scale_factor| / 2: a
+// number that close to zero is zero, an id that close to a whole number is that number. valid_min,
+// valid_max and valid_range are stored values, but numbers if their type is wider than the stored
+// one and is floating-point or that of scale_factor.
+#include "io/reader.hpp"
 
 #include <netcdf.h>
 
@@ -28,7 +36,7 @@ struct StoredType {
   double stored(double v, const StoredType& its) const {
     if (type == NC_FLOAT && std::fabs(v) <= static_cast<double>(NC_MAX_FLOAT))
       return static_cast<double>(static_cast<float>(v)); // given as double
-    if (is_floating() || its.bits != bits) return v;
+    if (is_floating() || its.bits != bits || its.type == type) return v;
     const double range = std::ldexp(1.0, bits);
     if (v < smallest) return v + range;
     return v >= smallest + range ? v - range : v;

@@ -59,8 +59,9 @@ public:
     }
   }
 
-  void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) override {
+  void read(std::size_t v, const Box& box, Type type, std::byte* values) override {
     const double begin = MPI_Wtime();
+    const std::size_t bytes = bytes_of(type);
     const std::vector<Box> parts = cut(box, std::max<std::size_t>(1, m_call_bytes / bytes));
     const std::size_t rank = box.start.size();
     const Box nothing{Indices(rank, 0), Indices(rank, m_contents.is_hdf5 ? 1 : 0)};

@@ -14,6 +14,7 @@
 // failed read all messages are still sent, so that no rank hangs.
 #include "io/agree.hpp"
 #include "io/layouts/exchange.hpp"
+#include "io/pack.hpp"
 #include "io/read/source.hpp"
 #include "io/topology.hpp"
 #include "io/watchdog.hpp"
@@ -31,9 +32,12 @@ constexpr std::size_t smallest_slab = 1 << 20; // less is not worth a further re
 
 /// One read, the same on every rank.
 struct Request {
-  std::size_t v = 0, bytes = 0; ///< of a value
-  std::vector<Box> boxes;       ///< of the ranks
-  std::vector<Box> slabs;       ///< of the box around `boxes`, in the order of the file
+  std::size_t v = 0;
+  Type type = Type::float64;
+  std::vector<Box> boxes; ///< of the ranks
+  std::vector<Box> slabs; ///< of the box around `boxes`, in the order of the file
+
+  std::size_t bytes(const Box& box) const { return box.elements() * bytes_of(type); }
 
   bool all_ask_the_same() const {
     return std::all_of(boxes.begin(), boxes.end(), [&](const Box& box) { return box == boxes[0]; });
@@ -57,9 +61,9 @@ public:
     if (!m_file) m_file.emplace(path);
   }
 
-  void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) override {
+  void read(std::size_t v, const Box& box, Type type, std::byte* values) override {
     const double begin = MPI_Wtime(), read_before = m_statistics.read_seconds;
-    const Request request = make_request(v, box, bytes);
+    const Request request = make_request(v, box, type);
     KeptError error;
     if (request.all_ask_the_same()) {
       read_for_all(request, values, error);
@@ -76,8 +80,8 @@ public:
   }
 
 private:
-  Request make_request(std::size_t v, const Box& mine, std::size_t bytes) const {
-    Request request{v, bytes, {}, {}};
+  Request make_request(std::size_t v, const Box& mine, Type type) const {
+    Request request{v, type, {}, {}};
     Box around;
     std::size_t wanted = 0;
     request.boxes = gather_boxes(m_comm, {mine});
@@ -88,7 +92,8 @@ private:
     const std::size_t all = std::max<std::size_t>(1, around.elements()),
                       copies = std::max<std::size_t>(1, wanted / all);
     const std::size_t share = (all + m_readers.size() - 1) / m_readers.size();
-    const std::size_t most = m_slab_bytes / bytes / (request.all_ask_the_same() ? 1 : copies);
+    const std::size_t bytes = bytes_of(type),
+                      most = m_slab_bytes / bytes / (request.all_ask_the_same() ? 1 : copies);
     request.slabs = cut(
         around, std::max<std::size_t>(1, std::min(most, std::max(share, smallest_slab / bytes))));
     return request;
@@ -104,7 +109,7 @@ private:
 
   void read_for_all(const Request& request, std::byte* values, KeptError& error) {
     for (const Box& slab : request.slabs) {
-      const std::size_t size = slab.elements() * request.bytes;
+      const std::size_t size = request.bytes(slab);
       if (m_rank == 0) read_slab(request, slab, values, error);
       MPI_Bcast(values, static_cast<int>(size), MPI_BYTE, 0, m_comm);
       Watchdog::of_process().advance();
@@ -122,14 +127,14 @@ private:
       if (slab == nullptr) continue;
       if (m_readers[k] == m_rank) {
         sends = messages_of(request, *slab, error);
-        const Box own = meet(*slab, mine);
-        copy(own, *slab, m_slab.data(), mine, values, request.bytes);
+        pack_into(mine, values, slice(row_major(*slab, m_slab.data(), request.type), mine),
+                  request.type);
         continue;
       }
       const Box part = meet(*slab, mine);
       if (part.elements() == 0) continue;
-      receives.push_back({m_readers[k], values + place_in(mine, part) * request.bytes,
-                          part.elements() * request.bytes});
+      receives.push_back({m_readers[k], values + place_in(mine, part) * bytes_of(request.type),
+                          request.bytes(part)});
     }
     exchange(m_comm, receives, sends);
   }
@@ -142,19 +147,20 @@ private:
     bool is_wanted = false;
     for (std::size_t r = 0; r < request.boxes.size(); ++r) {
       Box part = meet(slab, request.boxes[r]);
-      const std::size_t size = part.elements() * request.bytes;
+      const std::size_t size = request.bytes(part);
       is_wanted = is_wanted || size > 0;
       if (size == 0 || static_cast<int>(r) == m_rank) continue;
       messages.push_back({static_cast<int>(r), nullptr, size});
       parts.push_back(std::move(part));
       total += size;
     }
-    m_slab.resize(slab.elements() * request.bytes);
+    m_slab.resize(request.bytes(slab));
     if (is_wanted) read_slab(request, slab, m_slab.data(), error);
     m_messages.resize(total);
     std::byte* at = m_messages.data();
+    const Hyperslab all = row_major(slab, m_slab.data(), request.type);
     for (std::size_t n = 0; n < parts.size(); ++n) {
-      copy(parts[n], slab, m_slab.data(), parts[n], at, request.bytes);
+      pack(slice(all, parts[n]), request.type, at);
       messages[n].data = at;
       at += messages[n].size;
     }
@@ -170,7 +176,7 @@ private:
     if (status != NC_NOERR)
       error.set(
           read_failure(m_path, m_contents.variables[request.v].name, slab, nc_strerror(status)));
-    m_statistics.bytes += static_cast<std::int64_t>(slab.elements() * request.bytes);
+    m_statistics.bytes += static_cast<std::int64_t>(request.bytes(slab));
     m_statistics.operations += 1;
     m_statistics.read_seconds += MPI_Wtime() - begin;
   }

@@ -59,8 +59,9 @@ public:
   virtual ~ReadSource() = default;
 
   /// The values of a box within variable `v` (an index of contents().variables), row-major, as
-  /// stored: `bytes` of its numeric type each. Boxes of ranks may differ, overlap, be empty.
-  virtual void read(std::size_t v, const Box& box, std::size_t bytes, std::byte* values) = 0;
+  /// stored: `type`, if unsigned that of the same size. Boxes of ranks may differ, overlap, be
+  /// empty.
+  virtual void read(std::size_t v, const Box& box, Type type, std::byte* values) = 0;
 
   const Contents& contents() const { return m_contents; }
   const ReadStatistics& statistics() const { return m_statistics; }

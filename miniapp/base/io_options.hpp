@@ -8,9 +8,37 @@
 namespace nunatak {
 
 /// `options` must outlive the table.
-void add_io_options(OptionTable& table, io::Options& options);
+inline void add_io_options(OptionTable& table, io::Options& options) {
+  table.section("How files are written");
+  for (const io::Knob& knob : io::knobs()) {
+    const auto set = [&](const std::string& value, const std::string& what) {
+      io::set_knob(options, knob, value, what);
+    };
+    const auto get = [&] { return nlohmann::json(io::knob_text(options, knob)); };
+    const bool is_flag = std::holds_alternative<bool io::Options::*>(knob.member);
+    const bool is_word = std::holds_alternative<std::string io::Options::*>(knob.member);
+    table.add({std::string("io_") + knob.name, "", knob.doc, is_word ? knob.words : "", is_flag,
+               set, get});
+  }
+}
 
 /// One object per group of servers; seconds are means over its servers.
-nlohmann::json servers_record(const std::vector<io::ServerReport>& reports);
+inline nlohmann::json servers_record(const std::vector<io::ServerReport>& reports) {
+  nlohmann::json groups = nlohmann::json::array();
+  for (const io::ServerReport& r : reports) {
+    nlohmann::json group = {{"servers", r.servers},
+                            {"idle_fraction", r.idle_share},
+                            {"close_to_committed_s", r.handover_seconds},
+                            {"peak_bytes", r.peak_bytes},
+                            {"messages", r.messages},
+                            {"message_bytes", r.message_bytes},
+                            {"written_bytes", r.summary.work.written_bytes},
+                            {"written_operations", r.summary.work.written_operations}};
+    for (std::size_t p = 0; p < io::n_phases; ++p)
+      group["phases"][io::phase_names[p]] = r.summary.phases[p].mean;
+    groups.push_back(group);
+  }
+  return groups;
+}
 
 } // namespace nunatak

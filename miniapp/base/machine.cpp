@@ -46,11 +46,10 @@ void MachineOptions::add_to(OptionTable& table) {
 nlohmann::json MachineOptions::contents() const {
   std::ifstream stream(file);
   if (!stream) throw Error("file '" + file + "': cannot be read");
-  try {
-    return nlohmann::json::parse(stream);
-  } catch (const std::exception& e) {
-    throw Error("file '" + file + "': expected the constants of a machine, found: " + e.what());
-  }
+  nlohmann::json json = nlohmann::json::parse(stream, nullptr, false);
+  if (json.is_discarded())
+    throw Error("file '" + file + "': expected the constants of a machine, found no JSON");
+  return json;
 }
 
 LogGP MachineOptions::machine() const {
@@ -69,19 +68,15 @@ LogGP MachineOptions::machine() const {
   return machine;
 }
 
-void MachineOptions::read_output(const std::vector<OutputConstant>& constants) const {
+void MachineOptions::read_output(const char* key, double& value, bool zero) const {
   if (file.empty()) return;
   const nlohmann::json json = contents();
-  const auto section = json.find("output");
-  if (section == json.end() || !section->is_object()) return;
-  for (const auto& [key, value, zero] : constants) {
-    if (!section->contains(key)) continue;
-    const nlohmann::json& found = section->at(key);
-    if (!found.is_number() || !(found.get<double>() > 0.0 || (zero && found.get<double>() == 0.0)))
-      throw Error("file '" + file + "', output, " + key + ": expected a number " +
-                  (zero ? "of 0 or more" : "above 0") + ", found " + found.dump());
-    *value = found.get<double>();
-  }
+  if (!json.is_object() || !json.contains("output") || !json["output"].contains(key)) return;
+  const nlohmann::json& found = json["output"][key];
+  if (!found.is_number() || !(found.get<double>() > 0.0 || (zero && found.get<double>() == 0.0)))
+    throw Error("file '" + file + "', output, " + key + ": expected a number " +
+                (zero ? "of 0 or more" : "above 0") + ", found " + found.dump());
+  value = found.get<double>();
 }
 
 } // namespace nunatak

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include <string>
-#include <vector>
 
 namespace nunatak {
 
@@ -21,14 +20,9 @@ struct MachineOptions {
   void add_to(OptionTable& table);
   /// The constants of `file`, or `given` if there is no file. Throws Error naming the file.
   LogGP machine() const;
-  struct OutputConstant {
-    const char* key;
-    double* value;
-    bool zero; ///< may be 0
-  };
-  /// Replaces values by the numbers in the section "output" of `file` that are there. Throws Error
-  /// unless they are above 0, or 0 where that may be.
-  void read_output(const std::vector<OutputConstant>& constants) const;
+  /// Replaces `value` by the number `key` in the section "output" of `file` if it is there. Throws
+  /// Error unless it is above 0, or 0 with `zero`.
+  void read_output(const char* key, double& value, bool zero = false) const;
 
 private:
   nlohmann::json contents() const;

@@ -1,5 +1,6 @@
 #include "miniapp/base/mpi_ranks.hpp"
 
+#include "io/agree.hpp"
 #include "kernels/grid/device/halo_loops.hpp"
 
 #include <algorithm>
@@ -10,17 +11,19 @@ namespace nunatak {
 
 namespace {
 constexpr int exchange_tag = 31, group_tag = 32;
+
+void add_sums(void* in, void* inout, int* n, MPI_Datatype*) {
+  for (int k = 0; k < *n; ++k)
+    static_cast<ReproducibleSum*>(inout)[k] += static_cast<const ReproducibleSum*>(in)[k];
+}
 } // namespace
 
 MpiRanks::MpiRanks(MPI_Comm comm, Decomposition decomposition)
-    : Ranks(std::move(decomposition)), m_comm(comm) {
-  int size = 0;
-  MPI_Comm_size(comm, &size);
-  MPI_Comm_rank(comm, &m_rank);
-  if (size != m_decomposition.size()) {
-    throw std::invalid_argument("decomposition into " + std::to_string(m_decomposition.size()) +
-                                " patches, but there are " + std::to_string(size) + " ranks");
-  }
+    : Ranks(std::move(decomposition)), m_comm(comm), m_rank(io::rank_in(comm)) {
+  if (io::size_of(comm) == m_decomposition.size()) return;
+  throw std::invalid_argument("decomposition into " + std::to_string(m_decomposition.size()) +
+                              " patches, but there are " + std::to_string(io::size_of(comm)) +
+                              " ranks");
 }
 
 void MpiRanks::launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) {
@@ -74,29 +77,16 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
   count([](Traffic& t) { t.exchanges += 1; });
 }
 
-void MpiRanks::sum(std::vector<std::vector<std::int64_t>>& values) {
-  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T,
-                MPI_SUM, m_comm);
-  count_collective(values[0].size() * sizeof(std::int64_t));
-}
-
-void MpiRanks::max(std::vector<std::vector<std::int64_t>>& values) {
-  MPI_Allreduce(MPI_IN_PLACE, values[0].data(), static_cast<int>(values[0].size()), MPI_INT64_T,
-                MPI_MAX, m_comm);
-  count_collective(values[0].size() * sizeof(std::int64_t));
+void MpiRanks::reduce(std::vector<std::int64_t>& values, MPI_Op op) {
+  MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T, op,
+                m_comm);
+  count_collective(values.size() * sizeof(std::int64_t));
 }
 
 void MpiRanks::sum(std::vector<std::vector<ReproducibleSum>>& values) {
   sum_over_ranks(m_comm, values[0].data(), static_cast<int>(values[0].size()));
   count_collective(values[0].size() * sizeof(ReproducibleSum));
 }
-
-namespace {
-void add_sums(void* in, void* inout, int* n, MPI_Datatype*) {
-  for (int k = 0; k < *n; ++k)
-    static_cast<ReproducibleSum*>(inout)[k] += static_cast<const ReproducibleSum*>(in)[k];
-}
-} // namespace
 
 void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n) {
   static MPI_Op add = MPI_OP_NULL; // kept until MPI_Finalize

@@ -26,8 +26,8 @@ public:
   const Halo& halo() const { return m_halo; }
 
   void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) final;
-  void sum(std::vector<std::vector<std::int64_t>>& values) override;
-  void max(std::vector<std::vector<std::int64_t>>& values) override;
+  void sum(std::vector<std::vector<std::int64_t>>& values) override { reduce(values[0], MPI_SUM); }
+  void max(std::vector<std::vector<std::int64_t>>& values) override { reduce(values[0], MPI_MAX); }
   void sum(std::vector<std::vector<ReproducibleSum>>& values) override;
   std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override;
@@ -54,6 +54,7 @@ protected:
 
 private:
   class MpiGroup;
+  void reduce(std::vector<std::int64_t>& values, MPI_Op op);
   void count_collective(std::size_t bytes) {
     count([bytes](Traffic& t) {
       t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes);
@@ -66,6 +67,9 @@ private:
   std::vector<MPI_Request> m_requests; // used by exchange()
   std::vector<MPI_Status> m_statuses;
 };
+
+/// The communicator of World: the compute processes, while run_program() runs.
+MPI_Comm world_comm();
 
 /// Replaces `sums` by the sums over all ranks of `comm`. One collective.
 void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n);

@@ -32,11 +32,6 @@ std::string text_of(const nlohmann::json& value) {
   return s.str();
 }
 
-void require_one_of(const std::string& values, const std::string& value, const std::string& what) {
-  if (("|" + values + "|").find("|" + value + "|") == std::string::npos)
-    throw Error(what + ": expected one of " + values + ", found '" + value + "'");
-}
-
 template <class T>
 T parse_number(const std::string& value, const std::string& unit, double min, double max,
                const std::string& what) {
@@ -139,6 +134,11 @@ Option one_of_two(const std::string& name, bool& target, const std::string& yes,
   };
   const auto get = [&target, yes, no] { return nlohmann::json(target ? yes : no); };
   return {name, "", doc, values, false, set, get};
+}
+
+void require_one_of(const std::string& values, const std::string& value, const std::string& what) {
+  if (("|" + values + "|").find("|" + value + "|") == std::string::npos)
+    throw Error(what + ": expected one of " + values + ", found '" + value + "'");
 }
 
 bool is_option(const std::string& word) {
@@ -255,6 +255,12 @@ std::string OptionTable::explanation() const {
 
 void OptionTable::print_title(std::ostream& out) const {
   out << m_title << "\n\n  " << m_example << "\n\n";
+}
+
+void OptionTable::print_start() const {
+  if (World().rank() != 0) return;
+  print_title(std::cout);
+  std::cout << "-help lists all options, -version the libraries of this program.\n";
 }
 
 void OptionTable::print_help(std::ostream& out, std::size_t columns) const {

@@ -83,8 +83,8 @@ public:
   std::string nearest_name(const std::string& name) const;
   [[noreturn]] void fail_unknown(const std::string& name) const;
 
-  /// Prints what the program is and an example.
-  void print_title(std::ostream& out) const;
+  /// Where nothing is asked: rank 0 prints what the program is, an example, and the way to help.
+  void print_start() const;
   /// Prints all options with defaults and descriptions, in lines of at most `columns` if possible.
   void print_help(std::ostream& out, std::size_t columns = help_columns()) const;
   nlohmann::json to_json() const; ///< all options with their values
@@ -96,6 +96,7 @@ private:
     std::string default_text;
   };
   const Option* find(const std::string& name) const;
+  void print_title(std::ostream& out) const;
   std::string explanation() const;
   nlohmann::ordered_json help_json() const;
 
@@ -104,6 +105,9 @@ private:
   std::vector<std::string> m_notes;
   std::set<std::string> m_set;
 };
+
+/// Throws Error, which begins with `what`, unless `value` is one of `values`, separated by |.
+void require_one_of(const std::string& values, const std::string& value, const std::string& what);
 
 /// True if this argument is the name of an option rather than a value such as -3.
 bool is_option(const std::string& word);

@@ -80,13 +80,13 @@ double parse_quantity(const std::string& text, const std::string& unit, const st
 }
 
 double parse_duration(const std::string& text, const std::string& what) {
-  std::optional<double> seconds = human_duration(text);
-  if (!seconds) seconds = slurm_duration(text);
-  const bool begins_with_digit =
-      !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) != 0;
-  if (!seconds && begins_with_digit && text.find_first_of(":-") == std::string::npos)
-    seconds = parse_quantity(text, "s", what);
-  if (seconds && *seconds > 0.0) return *seconds;
+  const bool is_short = text.size() < 100; // std::regex needs stack for each character
+  std::optional<double> seconds = is_short ? human_duration(text) : std::nullopt;
+  if (is_short && !seconds) seconds = slurm_duration(text);
+  const bool is_quantity = std::isdigit(static_cast<unsigned char>(text[0])) != 0 &&
+                           text.find_first_of(":-") == std::string::npos;
+  if (!seconds && is_quantity) seconds = parse_quantity(text, "s", what);
+  if (seconds && *seconds > 0.0 && *seconds < 1e12) return *seconds;
   throw Error(what + ": expected a time such as 3h50m, 90min or 3:50:00, found '" + text + "'");
 }
 

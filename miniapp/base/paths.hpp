@@ -1,4 +1,4 @@
-// Checks of the files named by options: each can be created, and none overwrites another.
+// The files named by options: each can be created, and none overwrites another; text files.
 #pragma once
 
 #include <string>
@@ -28,5 +28,10 @@ struct NamedFile {
 /// cannot be created: no such folder, no permission, or a folder. Compares device and inode; new
 /// files by folder and name. Creates nothing. Ignores empty paths. On rank 0.
 void check_files(const std::vector<NamedFile>& files);
+
+/// Writes a report or a table as <path>.tmp and renames it, so that it is complete under its name.
+/// Special files (/dev/stdout, a pipe) are written directly. Throws Error naming file and cause. On
+/// rank 0.
+void write_text_file(const std::string& path, const std::string& text);
 
 } // namespace nunatak

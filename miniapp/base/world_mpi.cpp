@@ -7,7 +7,6 @@
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/version.hpp"
 #include "miniapp/base/world.hpp"
-#include "miniapp/base/world_comm.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -35,6 +34,21 @@ template <class T> T reduce(T value, MPI_Datatype type, MPI_Op op) {
   return value;
 }
 
+/// Open MPI 4.1 unloads its plugins in MPI_Finalize while a thread of its own may still run their
+/// code: of about 200 programs started without mpiexec one ended by signal 11. They stay loaded.
+void keep_plugins() {
+  std::vector<std::string> plugins;
+  const auto add = [](dl_phdr_info* library, std::size_t /*size*/, void* list) {
+    const std::string name = library->dlpi_name;
+    if (name.find("/mca_") != std::string::npos)
+      static_cast<std::vector<std::string>*>(list)->push_back(name);
+    return 0;
+  };
+  dl_iterate_phdr(add, &plugins);
+  for (const std::string& name : plugins)
+    dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 } // namespace
 
 MPI_Comm world_comm() { return computing; }
@@ -45,18 +59,8 @@ Versions library_versions() {
   return all;
 }
 
-int World::rank() const {
-  int rank = 0;
-  MPI_Comm_rank(computing, &rank);
-  return rank;
-}
-
-int World::size() const {
-  int size = 1;
-  MPI_Comm_size(computing, &size);
-  return size;
-}
-
+int World::rank() const { return io::rank_in(computing); }
+int World::size() const { return io::size_of(computing); }
 void World::barrier() const { MPI_Barrier(computing); }
 std::int64_t World::sum(std::int64_t value) const { return reduce(value, MPI_INT64_T, MPI_SUM); }
 std::int64_t World::max(std::int64_t value) const { return reduce(value, MPI_INT64_T, MPI_MAX); }
@@ -82,25 +86,6 @@ void World::abort() const {
   MPI_Abort(MPI_COMM_WORLD, exit_error);
   std::abort(); // not reached
 }
-
-namespace {
-
-/// Open MPI 4.1 unloads its plugins in MPI_Finalize while a thread of its own may still run their
-/// code: of about 200 programs started without mpiexec one ended by signal 11. They stay loaded.
-void keep_plugins() {
-  std::vector<std::string> plugins;
-  const auto add = [](dl_phdr_info* library, std::size_t /*size*/, void* list) {
-    const std::string name = library->dlpi_name;
-    if (name.find("/mca_") != std::string::npos)
-      static_cast<std::vector<std::string>*>(list)->push_back(name);
-    return 0;
-  };
-  dl_iterate_phdr(add, &plugins);
-  for (const std::string& name : plugins)
-    dlopen(name.c_str(), RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-}
-
-} // namespace
 
 struct Processes::Parts {
   std::string transport;

@@ -12,8 +12,8 @@
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/variables.hpp"
+#include "miniapp/model/input.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <sstream>
@@ -208,14 +208,21 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
     m_input = std::make_unique<Input>(options.input, comm, log, input_options(options));
   }
   const bool continent = m_input || options.init == "marine";
-  const auto choose = [&](std::string& option, const char* name, const char* value) {
-    if (option == "auto")
-      option = m_input ? m_input->choice(name).value_or(value) : value; // of a restart
+  const auto choose = [&](std::string& option, const std::string& name, const char* value,
+                          const char* values) {
+    if (option != "auto") return;
+    option = m_input ? m_input->choice(name).value_or(value) : value; // of a restart
+    require_one_of(values, option, options.input + ": attribute 'option_" + name + "'");
   };
-  choose(options.stress, "stress", continent ? "ssa+sia" : options.init == "dome" ? "sia" : "ssa");
-  choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
-  choose(options.ocean, "ocean", continent ? "pico" : "none");
-  choose(options.energy, "energy", "on");
+  choose(options.stress, "stress",
+         continent                ? "ssa+sia"
+         : options.init == "dome" ? "sia"
+                                  : "ssa",
+         "sia|ssa|ssa+sia");
+  choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal",
+         "isothermal|paterson_budd");
+  choose(options.ocean, "ocean", continent ? "pico" : "none", "pico|none");
+  choose(options.energy, "energy", "on", "on|off");
   if (!m_input && options.ocean == "pico" && generated_grid(options).periodic_y)
     throw Error("options -init " + options.init +
                 " and -ocean pico: PICO needs a grid that is not periodic");
@@ -227,6 +234,11 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
                 " cannot be continued: its velocities at the edge are not in the file");
   }
 }
+
+InitialState::~InitialState() = default;
+
+double InitialState::time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; }
+bool InitialState::continues() const { return m_input && m_input->time(); }
 
 Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const Options& o = m_options;
@@ -351,12 +363,12 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
                           : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
     const LevelSpacing spacing =
         m_options.z_spacing == "equal" ? LevelSpacing::equal : LevelSpacing::quadratic;
-    const int Mz = m_options.Mz > 0 ? m_options.Mz : 31;
-    if (Mz > max_levels)
-      throw Error("option -grid_Mz: expected at most " + std::to_string(max_levels) +
-                  " levels, found " + std::to_string(Mz));
-    grid.z = make_levels(Lz, Mz, spacing).z_host;
+    grid.z = make_levels(Lz, m_options.Mz > 0 ? m_options.Mz : 31, spacing).z_host;
   }
+  if (grid.Mz() > max_levels)
+    throw Error(m_options.input + ": coordinate 'z' of temp: expected at most " +
+                std::to_string(max_levels) + " levels, found " + std::to_string(grid.Mz()) +
+                " (-grid_Mz makes others)");
   if (thickest > grid.Lz()) {
     throw Error("option -grid_Lz: expected at least the thickness of the thickest ice, " +
                 std::to_string(thickest) + " m, found " + std::to_string(grid.Lz()) + " m");

@@ -6,7 +6,6 @@
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/grid.hpp"
-#include "miniapp/model/input.hpp"
 #include "miniapp/model/options.hpp"
 
 #include <memory>
@@ -15,6 +14,11 @@
 
 namespace nunatak {
 
+class Input;
+namespace io {
+struct ReadOptions;
+}
+
 /// How input files are read: -io_read and related options.
 io::ReadOptions input_options(const Options& options);
 
@@ -22,6 +26,7 @@ class InitialState {
 public:
   /// Opens the input and replaces "auto" in `options` by defaults for this start. Collective.
   InitialState(Options& options, MPI_Comm comm, const Log& log);
+  ~InitialState();
 
   /// The horizontal grid of the input or generator, changed by -grid_*; no levels yet. Collective.
   Grid horizontal_grid(MPI_Comm comm) const;
@@ -29,9 +34,8 @@ public:
   /// Reads state and forcing with ghosts, sets the levels of `grid`. Collective. Errors: input.hpp.
   void read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing);
 
-  double time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; } ///< s
-  /// True for a restart.
-  bool continues() const { return m_input && m_input->time(); }
+  double time() const;    ///< s
+  bool continues() const; ///< a restart
   std::string title() const;
 
   /// False for a field of the ocean if this run has no ocean and its initial state had no such

@@ -1,5 +1,7 @@
 #include "miniapp/model/model.hpp"
 
+#include "kernels/grid/constants.hpp"
+#include "miniapp/model/output_schema.hpp"
 #include "miniapp/model/petsc/dmda_ranks.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "miniapp/model/session.hpp"
@@ -44,7 +46,96 @@ double state_MiB(const FieldList& fields, const Patch& p) {
   return bytes_per_cell * p.Mx * p.My / (1024.0 * 1024.0);
 }
 
+nlohmann::json record(const SsaReport& r, double time) {
+  return {{"year", time / seconds_per_year},
+          {"unknown_cells", r.unknown_cells},
+          {"excluded_cells", r.excluded_cells},
+          {"steps", r.steps},
+          {"damped_steps", r.damped_steps},
+          {"local_solves", r.local_solves},
+          {"local_cells", r.local_cells},
+          {"linear_iterations", r.linear_iterations},
+          {"reductions", r.reductions},
+          {"load", r.load_norm},
+          {"initial_residual", r.initial_residual},
+          {"final_residual", r.final_residual},
+          {"reason", r.reason},
+          {"seconds", r.seconds_total},
+          {"seconds_setup", r.seconds_setup},
+          {"seconds_residual", r.seconds_residual},
+          {"seconds_jacobian", r.seconds_jacobian},
+          {"seconds_linear", r.seconds_linear}};
+}
+
+HybridOptions hybrid_options(const Options& options) {
+  HybridOptions hybrid = options.hybrid;
+  hybrid.stress.shears = options.stress != "ssa";
+  hybrid.stress.isothermal = options.rheology == "isothermal";
+  hybrid.till = ssa_options(options).till();
+  if (options.ocean != "none") hybrid.pico = options.pico;
+  hybrid.energy = options.energy == "on";
+  hybrid.dt_max = options.dt_max * seconds_per_year;
+  return hybrid;
+}
+
+/// The fields of a restart file, each marked as such: the state and the given forcing.
+FieldList restart_fields(const State& state, const Forcing& forcing) {
+  FieldList fields = {{"thk", state.thk},
+                      {"topg", state.topg},
+                      {"usurf", state.usurf},
+                      {"mask", state.mask},
+                      {"temp", state.temp},
+                      {"u_ssa", state.u_ssa},
+                      {"v_ssa", state.v_ssa},
+                      {"climatic_mass_balance", forcing.climatic_mass_balance},
+                      {"ice_surface_temp", forcing.ice_surface_temp},
+                      {"bheatflx", forcing.bheatflx},
+                      {"basins", forcing.basins},
+                      {"theta_ocean", forcing.theta_ocean},
+                      {"salinity_ocean", forcing.salinity_ocean}};
+  if (forcing.has_tauc) fields.push_back({"tauc", forcing.tauc});
+  if (forcing.has_hardav) fields.push_back({"hardav", forcing.hardav});
+  for (Field& field : fields) field.restart = true;
+  return fields;
+}
+
+void add_pico_fields(const PicoFields& ocean, FieldList& fields) {
+  fields.insert(fields.end(), {{"pico_shelf_mask", ocean.shelf_mask},
+                               {"pico_box_mask", ocean.box_mask},
+                               {"pico_distance_gl", ocean.distance_gl},
+                               {"pico_distance_cf", ocean.distance_cf},
+                               {"pico_ice_rise_mask", ocean.ice_rise_mask},
+                               {"pico_ocean_mask", ocean.ocean_mask},
+                               {"pico_lake_mask", ocean.lake_mask},
+                               {"pico_contshelf_mask", ocean.contshelf_mask},
+                               {"pico_temperature", ocean.temperature},
+                               {"pico_salinity", ocean.salinity},
+                               {"pico_temperature_box0", ocean.temperature_box0},
+                               {"pico_salinity_box0", ocean.salinity_box0},
+                               {"pico_overturning", ocean.overturning},
+                               {"pico_basal_melt_rate", ocean.melt}});
+}
+
+/// Speeds of the ice at the surface and at the base.
+void set_speeds(const Patch& patch, const State& state, const HorizontalVelocity& velocity,
+                const Array2<double>& surface, const Array2<double>& base) {
+  const auto mask = state.mask;
+  const auto us = velocity.u_surface, vs = velocity.v_surface, ub = state.u_ssa, vb = state.v_ssa;
+  for_each_cell(
+      "speeds", patch, KOKKOS_LAMBDA(int j, int i) {
+        const bool ice = icy(mask(j, i));
+        surface(j, i) = ice ? Kokkos::sqrt(us(j, i) * us(j, i) + vs(j, i) * vs(j, i)) : fill_value;
+        base(j, i) = ice ? Kokkos::sqrt(ub(j, i) * ub(j, i) + vb(j, i) * vb(j, i)) : fill_value;
+      });
+}
+
 } // namespace
+
+SsaOptions ssa_options(const Options& options) {
+  SsaOptions ssa = options.ssa;
+  ssa.till_u_threshold = options.sliding_u_threshold / seconds_per_year;
+  return ssa;
+}
 
 // The order matters: horizontal grid, arrays, state, levels that cover the ice, physics.
 Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
@@ -60,7 +151,8 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
     m_initial.read(m_grid, *m_ranks, state, forcing);
   }
   m_levels = levels_at(m_grid.z);
-  m_diagnostics = std::make_unique<Diagnostics>(patch);
+  m_speed_surface = make_array<double>("velsurf_mag", patch);
+  m_speed_base = make_array<double>("velbase_mag", patch);
   std::unique_ptr<SsaSolver> sliding;
   if (options.stress == "sia") {
     check_solver_options();
@@ -75,13 +167,16 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
 
 void Model::diagnose(double time) {
   m_hybrid->diagnose();
-  m_report.add(*m_hybrid, time);
-  const SsaSolver* solver = m_hybrid->stress_balance().sliding();
-  if (m_solver_is_new && solver != nullptr) {
-    check_solver_options();
-    if (m_view_solver) m_log.line("SSA: " + solver->describe());
+  const StressBalance& balance = m_hybrid->stress_balance();
+  if (balance.sliding() != nullptr) {
+    m_solves.push_back(record(balance.last_solve(), time));
+    if (m_solves.size() == 1) check_solver_options();
+    if (m_solves.size() == 1 && m_view_solver) m_log.line("SSA: " + balance.sliding()->describe());
   }
-  m_solver_is_new = false;
+  if (!m_hybrid->has_ocean()) return;
+  m_updates += 1;
+  m_kept += m_hybrid->last_ocean().geometry_kept ? 1 : 0;
+  m_collectives += m_hybrid->last_ocean().collectives;
 }
 
 FieldList Model::fields() {
@@ -89,22 +184,68 @@ FieldList Model::fields() {
   fields.erase(std::remove_if(fields.begin(), fields.end(),
                               [&](const Field& f) { return !m_initial.has(f.name); }),
                fields.end());
-  m_diagnostics->add_fields(*m_hybrid, fields);
+  if (m_hybrid->has_ocean()) add_pico_fields(m_hybrid->ocean(0), fields);
+  const HorizontalVelocity& velocity = flow().velocity;
+  set_speeds(m_ranks->patch(), state(), velocity, m_speed_surface, m_speed_base);
+  fields.insert(fields.end(), {{"ubar", velocity.u_mean},
+                               {"vbar", velocity.v_mean},
+                               {"velsurf_mag", m_speed_surface},
+                               {"velbase_mag", m_speed_base},
+                               {"tauc", flow().tauc},
+                               {"hardav", flow().hardav},
+                               {"uvel", velocity.u},
+                               {"vvel", velocity.v},
+                               {"wvel", flow().w}});
   return fields;
 }
 
 FieldList Model::failed_fields() {
   FieldList all = fields();
-  m_diagnostics->add_residual(*m_hybrid, all);
+  const Patch p = m_ranks->patch();
+  const auto r_x = make_array<double>("ssa_residual_x", p),
+             r_y = make_array<double>("ssa_residual_y", p);
+  m_hybrid->stress_balance().sliding()->residual(0, r_x, r_y);
+  all.insert(all.end(), {{"ssa_residual_x", r_x}, {"ssa_residual_y", r_y}});
   return all;
 }
 
 nlohmann::json Model::report() {
   return {{"input", m_initial.report()},
           {"state_MiB", state_MiB(fields(), m_ranks->patch())},
-          {"ssa", m_report.stress_balance(*m_hybrid)},
-          {"ocean", m_report.ocean(*m_hybrid)},
+          {"ssa", ssa_report()},
+          {"ocean", ocean_report()},
           {"messages", traffic_report(*m_ranks)}};
+}
+
+nlohmann::json Model::ssa_report() const {
+  const SsaSolver* const solver = m_hybrid->stress_balance().sliding();
+  nlohmann::json json = {{"solves", m_solves.size()}, {"history", m_solves}};
+  if (solver == nullptr) return json;
+  json["solver"] = solver->describe();
+  for (const char* sum : {"steps", "linear_iterations", "reductions"}) {
+    json[sum] = 0;
+    for (const auto& solve : m_solves) json[sum] = json[sum].get<int>() + solve[sum].get<int>();
+  }
+  return json;
+}
+
+nlohmann::json Model::ocean_report() const {
+  if (!m_hybrid->has_ocean()) return {{"model", "none"}};
+  const PicoReport& r = m_hybrid->last_ocean();
+  return {{"model", "pico"},
+          {"shelves", r.shelves},
+          {"shelf_cells", r.shelf_cells},
+          {"total_melt_Gt_per_year", r.total_melt * seconds_per_year / 1e12},
+          {"largest_distance", r.d_max},
+          {"distance_rounds", r.rounds},
+          {"collectives", r.collectives},
+          {"updates", m_updates},
+          {"updates_with_kept_geometry", m_kept},
+          {"collectives_of_all_updates", m_collectives},
+          {"domain_cells_imbalance", r.domain_imbalance},
+          {"shelf_cells_imbalance", r.shelf_imbalance},
+          {"fallback_cells", r.fallback_cells},
+          {"warnings", r.warnings}};
 }
 
 } // namespace nunatak

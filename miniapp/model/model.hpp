@@ -14,7 +14,6 @@
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/initial.hpp"
-#include "miniapp/model/physics.hpp"
 #include "miniapp/model/timers.hpp"
 
 #include <nlohmann/json.hpp>
@@ -22,8 +21,23 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace nunatak {
+
+/// A field as output sees it: an array (j, i) or (j, i, k) with one ring of ghosts, and its name.
+struct Field {
+  std::string name; ///< a variable of variables.hpp
+  std::variant<Array2<double>, Array2<int>, Array3<double>> array;
+  bool restart = false; ///< read by a restart: state, or given forcing; otherwise a diagnostic
+};
+
+/// Names are unique, except that diagnostics may repeat forcing: the first field of a name counts.
+using FieldList = std::vector<Field>;
+
+/// SSA parameters from the options.
+SsaOptions ssa_options(const Options& options);
 
 class Model {
 public:
@@ -70,6 +84,9 @@ private:
     std::optional<Timers::Scope> m_scope;
   };
 
+  nlohmann::json ssa_report() const;
+  nlohmann::json ocean_report() const;
+
   Watch m_watch;
   const Log& m_log;
   InitialState m_initial;
@@ -77,9 +94,10 @@ private:
   std::unique_ptr<MpiRanks> m_ranks;
   Levels m_levels;
   std::unique_ptr<Hybrid> m_hybrid;
-  std::unique_ptr<Diagnostics> m_diagnostics;
-  PhysicsReport m_report;
-  bool m_solver_is_new = true, m_view_solver;
+  Array2<double> m_speed_surface, m_speed_base; // of the last fields()
+  bool m_view_solver;
+  nlohmann::json m_solves = nlohmann::json::array();         // an entry per SSA solve
+  std::int64_t m_updates = 0, m_kept = 0, m_collectives = 0; // of PICO
 };
 
 } // namespace nunatak

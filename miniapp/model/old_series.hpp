@@ -14,11 +14,11 @@
 #include "io/watchdog.hpp"
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/log.hpp"
 #include "miniapp/model/grid.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 namespace nunatak {
@@ -60,7 +60,10 @@ public:
   /// Time of the last kept record, days.
   double last() const { return m_kept == 0 ? -HUGE_VAL : m_times[m_kept - 1]; }
   std::string title() const { return m_reader.text("", "title").value_or(""); }
-  std::string history() const { return m_reader.text("", "history").value_or(""); }
+  std::string history() const { ///< without the blanks at its end
+    const std::string lines = m_reader.text("", "history").value_or("");
+    return lines.substr(0, lines.find_last_not_of(' ') + 1);
+  }
 
   /// Copies all variables, with the first records() records, to a file of this schema. Collective.
   void copy(io::File& file, const Patch& patch) const {
@@ -88,11 +91,7 @@ private:
     return "";
   }
 
-  static std::string in_years(double days) {
-    char text[40];
-    std::snprintf(text, sizeof text, "year %.10g", days / 365.0);
-    return text;
-  }
+  static std::string in_years(double days) { return printed("year %.10g", days / 365.0); }
 
   void check_variables(const io::Schema& schema) const {
     const auto describe = [](const std::string& type, const std::vector<std::string>& axes,

@@ -14,7 +14,6 @@
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
-#include <iostream>
 #include <vector>
 
 namespace nunatak {
@@ -257,8 +256,8 @@ void check(const Options& o) {
        "option -snapshot_every: expected at least 0.001 year (files are named by thousandths of a "
        "year)");
   io::check(o.io);
-  need(o.spatial_file.empty() || o.spatial_every > 0.0,
-       "option -spatial_every: expected a positive time with -spatial_file");
+  need(o.spatial_file.empty() || o.spatial_every >= 1e-6,
+       "option -spatial_every: expected at least 1e-6 year with -spatial_file");
   need(!o.spatial_file.empty() ||
            o.given.count("spatial_every") + o.given.count("spatial_vars") == 0,
        "options -spatial_every and -spatial_vars: expected -spatial_file as well");
@@ -291,9 +290,7 @@ bool read_options(Session& session, OptionTable& table, Options& options) {
     options.set_by_like[name] = value;
   }
   if (!session.has_arguments() && options.given.empty()) {
-    if (session.rank() != 0) return false;
-    table.print_title(std::cout);
-    std::cout << "-help lists all options, -version the libraries of this program.\n";
+    table.print_start();
     return false;
   }
   check(options);

@@ -1,10 +1,9 @@
 // The options of nunatak: a struct of values, and a table that names them (options.cpp). Parameters
 // of a part of the step are members of `hybrid` and need only a row in the table.
 //
-// Options come from the command line, a file (options_file.hpp) or PETSC_OPTIONS. Numbers with a
-// unit may be given in any convertible unit ("-grid_dx 16km"). Other options with the prefix ssa_
-// go to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...), those with da_
-// or dm_ to the DMDA (-da_grid_x, -dm_view). Anything else is an error.
+// Options come from the command line, a file (options_file.hpp) or PETSC_OPTIONS. Others with the
+// prefix ssa_ go to the PETSc solver of the stress balance (-ssa_ksp_type, -ssa_pc_type, ...),
+// those with da_ or dm_ to the DMDA (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
 #include "io/options.hpp"
@@ -44,7 +43,7 @@ struct Options {
   // stress balance
   std::string stress = "auto";
   std::string rheology = "auto";
-  HybridOptions hybrid; // completed by hybrid_options() (physics.hpp)
+  HybridOptions hybrid; // completed by hybrid_options() (model.cpp)
   SsaOptions ssa;       // completed by ssa_options()
   std::string ssa_solver = "auto";
   bool ssa_view = false;

@@ -31,7 +31,7 @@ template <class... Rest> PetscErrorCode note_name(const char name[], const char*
 
 std::vector<GivenOption> read_here(const std::string& path) {
   const std::string what = "option -options_file: '" + path + "': ";
-  constexpr std::uintmax_t longest = 64 << 10; // bytes; PETSc's parser takes seconds for so many "["
+  constexpr std::uintmax_t longest = 64 << 10; // bytes; PETSc takes seconds to parse so many "["
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
     throw Error(what + "expected a regular file, found a folder, a pipe or a device");
@@ -42,6 +42,8 @@ std::vector<GivenOption> read_here(const std::string& path) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!io::is_utf8(text) || text.find('\0') != std::string::npos)
     throw Error(what + "expected text in UTF-8, found other bytes");
+  if (("\n" + text).find("\n-options_file") != text.npos) // PETSc would read it, without an end
+    throw Error(what + "expected -options_file on the command line, found it here");
   const bool yaml = ends_with(path, ".yaml") || ends_with(path, ".yml");
   const auto insert = yaml ? PetscOptionsInsertFileYAML : PetscOptionsInsertFile;
   PetscOptions options = nullptr;

@@ -14,7 +14,7 @@
 #include "miniapp/base/variables.hpp"
 #include "miniapp/model/old_series.hpp"
 
-#include <cstdio>
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -45,21 +45,39 @@ std::string padded(std::string lines) {
   return lines;
 }
 
-std::string without_padding(const std::string& lines) {
-  return lines.substr(0, lines.find_last_not_of(' ') + 1);
-}
-
 bool is_multiple(double time, double every_years) {
   const double n = time / (every_years * seconds_per_year);
-  return std::fabs(n - std::round(n)) < 1e-9;
+  return std::fabs(n - std::round(n)) < 1e-9 + 4e-16 * std::fabs(n);
+}
+
+/// The field of that name, or nullptr.
+const Field* field_of(const FieldList& fields, const std::string& name) {
+  const auto found =
+      std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
+  return found == fields.end() ? nullptr : &*found;
+}
+
+/// The block of an array in a file (y, x), (y, x, z) or, with `levels_first`, (z, y, x); `columns`:
+/// it has levels.
+template <class Array>
+io::Block block_of(const Patch& p, bool columns, const Array& array, bool levels_first) {
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  const auto stride = [&](int n) { return static_cast<std::ptrdiff_t>(array.stride(n)); };
+  io::Block block{{size(p.ys), size(p.xs)}, {size(p.ym), size(p.xm)}, {stride(0), stride(1)}};
+  if (columns) {
+    const auto at = levels_first ? 0 : 2;
+    block.start.insert(block.start.begin() + at, 0);
+    block.count.insert(block.count.begin() + at, array.extent(2));
+    block.stride.insert(block.stride.begin() + at, array.extent(2) > 1 ? stride(2) : 1);
+  }
+  return block;
 }
 
 } // namespace
 
 Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars,
                std::string history, Timers& timers, const Log& log)
-    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()),
-      m_coordinates(m_grid, m_ranks.patch()), m_start(model.start_time()),
+    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()), m_start(model.start_time()),
       m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)),
       m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
   for (const std::string& name : m_spatial_vars) {
@@ -68,7 +86,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
     } catch (const Error& error) {
       throw Error(std::string("option -spatial_vars: ") + error.what());
     }
-    if (!options.spatial_file.empty() && find(model.fields(), name) == nullptr) {
+    if (!options.spatial_file.empty() && field_of(model.fields(), name) == nullptr) {
       const bool of_ocean =
           name.compare(0, 5, "pico_") == 0 || variable_info(name).role == Role::ocean;
       const std::string why =
@@ -83,7 +101,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
       open_series("-spatial_file", options.spatial_file,
                   map_schema(m_grid, m_spatial_vars, m_title, m_history, options.io_order == "zyx"),
                   calendar_days(options.spatial_every * seconds_per_year));
-  if (m_spatial.file && m_spatial.records == 0) m_coordinates.put(*m_spatial.file);
+  if (m_spatial.file && m_spatial.records == 0) put_coordinates(*m_spatial.file);
   m_series = open_series("-timeseries_file", options.timeseries_file,
                          series_schema(scalars, m_title, m_history), 0.0);
 }
@@ -111,7 +129,7 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   if (old) {
     series.records = old->records();
     series.last = old->last();
-    history = without_padding(old->history()) + "\n" + m_history;
+    history = old->history() + "\n" + m_history;
     m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " +
                std::to_string(old->later()) + " later ones are computed again");
   }
@@ -156,6 +174,33 @@ std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema
   return file;
 }
 
+/// x, y, z, lat, lon of a file of map_schema().
+void Output::put_coordinates(io::File& file) {
+  std::vector<double> x, y;
+  for (int i = 0; i < m_grid.Mx(); ++i) x.push_back(m_grid.x(i));
+  for (int j = 0; j < m_grid.My(); ++j) y.push_back(m_grid.y(j));
+  file.put_all("x", x);
+  file.put_all("y", y);
+  const auto& dimensions = file.schema().dimensions;
+  if (std::any_of(dimensions.begin(), dimensions.end(),
+                  [](const auto& d) { return d.name == "z"; }))
+    file.put_all("z", m_grid.z);
+  if (!m_grid.projection) return;
+  file.put_all("mapping", std::vector<int>{0});
+  const Patch patch = m_ranks.patch();
+  for (int j = patch.ys; m_lat.size() < static_cast<std::size_t>(patch.cells()); ++j) { // once
+    for (int i = patch.xs; i < patch.xs + patch.xm; ++i) {
+      const auto place = m_grid.projection->inverse(x[static_cast<std::size_t>(i)],
+                                                    y[static_cast<std::size_t>(j)]);
+      m_lat.push_back(place.lat), m_lon.push_back(place.lon);
+    }
+  }
+  const auto size = [](int n) { return static_cast<std::size_t>(n); };
+  const io::Block block{{size(patch.ys), size(patch.xs)}, {size(patch.ym), size(patch.xm)}, {}};
+  file.put("lat", block, m_lat.data());
+  file.put("lon", block, m_lon.data());
+}
+
 void Output::put_field(io::File& file, std::size_t record, const Field& field) {
   const Patch p = m_ranks.patch();
   const VariableInfo& info = variable_info(field.name);
@@ -165,11 +210,12 @@ void Output::put_field(io::File& file, std::size_t record, const Field& field) {
         if (device_memory)
           m_copies.push_back(std::make_shared<decltype(on_host(on_device))>(array));
         io::Block block =
-            field_block(p, info.kind == Kind::columns, array, m_options.io_order == "zyx");
+            block_of(p, info.kind == Kind::columns, array, m_options.io_order == "zyx");
         if (std::string(info.internal_units) != info.units) // none of these units has an offset
           block.scale = {unit_conversion(info.internal_units, info.units, field.name)(1.0),
                          fill_value};
-        file.put(field.name, record, block, first_owned(array));
+        // from the owned cell (1, 1)
+        file.put(field.name, record, block, array.data() + array.stride(0) + array.stride(1));
       },
       field.array);
 }
@@ -180,7 +226,7 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
   file.put_all("time", record, std::vector<double>{calendar_days(time)});
   for (const io::Variable& v : file.schema().variables) {
     if (v.dimensions.size() < 3) continue; // a coordinate
-    const Field* field = find(fields, v.name);
+    const Field* field = field_of(fields, v.name);
     if (field == nullptr)
       throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run");
     put_field(file, record, *field);
@@ -192,7 +238,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   std::vector<std::string> names;
   std::string state_names; // read by a restart; the rest is diagnosed again
   for (const VariableInfo& variable : variables()) {
-    const Field* field = find(fields, variable.name);
+    const Field* field = field_of(fields, variable.name);
     const bool restart = field != nullptr && field->restart;
     if (!restart && (variable.role == Role::restart ||
                      (variable.role == Role::ocean && m_options.ocean != "none")))
@@ -215,7 +261,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   }
   const double begin = m_timers.elapsed();
   const auto file = open(path, schema, {io::FileKind::once});
-  m_coordinates.put(*file);
+  put_coordinates(*file);
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());
   file->close(clock.steps());
@@ -240,9 +286,7 @@ void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
   Timers::Scope scope(m_timers, "output: snapshot");
   std::string stem = m_options.snapshot_file;
   if (ends_with(stem, ".nc")) stem.resize(stem.size() - 3);
-  char years[32];
-  std::snprintf(years, sizeof years, "_%09.3f.nc", clock.time() / seconds_per_year);
-  m_last_state = stem + years;
+  m_last_state = stem + printed("_%09.3f.nc", clock.time() / seconds_per_year);
   m_last_state_time = clock.time();
   if (m_series.file)
     // a restart from this snapshot continues the series
@@ -341,12 +385,9 @@ void Output::check_budget(nlohmann::json& json) const {
   json["budget_percent"] = m_options.io_budget;
   if (m_options.io_budget == 0.0 || percent <= m_options.io_budget) return;
   if (elapsed < 60.0 && m_options.given.count("io_budget") == 0) return; // runs of seconds
-  char text[200];
-  std::snprintf(
-      text, sizeof text,
-      "warning: output took %.2f s of %.2f s, %.0f %% of the run (budget -io_budget %g %%)",
-      seconds, elapsed, percent, m_options.io_budget);
-  m_log.line(text);
+  m_log.line(
+      printed("warning: output took %.2f s of %.2f s, %.0f %% of the run (budget -io_budget %g %%)",
+              seconds, elapsed, percent, m_options.io_budget));
 }
 
 nlohmann::json Output::report() const {

@@ -71,6 +71,7 @@ private:
   void write_state(const std::string& path, const Clock& clock, const FieldList& fields,
                    bool diagnostics);
   void log_layout(const io::File& file) const; ///< logs the choice of -io_layout auto
+  void put_coordinates(io::File& file);
   void put_record(io::File& file, std::size_t record, double time, const FieldList& fields);
   void put_field(io::File& file, std::size_t record, const Field& field);
   void log_committed();
@@ -80,10 +81,10 @@ private:
   const Options& m_options;
   const Grid& m_grid;
   MpiRanks& m_ranks;
-  Coordinates m_coordinates;
   double m_start; // s
   bool m_continues;
   std::string m_title, m_history;
+  std::vector<double> m_lat, m_lon; ///< of the patch; computed for the first file and kept
   Timers& m_timers;
   const Log& m_log;
   std::unique_ptr<io::Writer> m_writer;

@@ -4,6 +4,7 @@
 #include "miniapp/base/variables.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace nunatak {
 
@@ -56,16 +57,13 @@ void add_projection(io::Schema& schema, const PolarStereographic& p) {
       {"inverse_flattening", p.inverse_flattening},
       {"crs_wkt", p.wkt()}};
   schema.variables.push_back(mapping);
-  schema.variables.push_back(
-      {"lat",
-       Type::float64,
-       {"y", "x"},
-       {{"standard_name", "latitude"}, {"long_name", "latitude"}, {"units", "degrees_north"}}});
-  schema.variables.push_back(
-      {"lon",
-       Type::float64,
-       {"y", "x"},
-       {{"standard_name", "longitude"}, {"long_name", "longitude"}, {"units", "degrees_east"}}});
+  for (const auto& [name, meaning, units] :
+       {std::array{"lat", "latitude", "degrees_north"}, {"lon", "longitude", "degrees_east"}})
+    schema.variables.push_back(
+        {name,
+         Type::float64,
+         {"y", "x"},
+         {{"standard_name", meaning}, {"long_name", meaning}, {"units", units}}});
 }
 
 io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_first) {
@@ -118,32 +116,6 @@ io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variable
     schema.variables.push_back(
         map_variable(variable_info(name), grid.projection.has_value(), levels_first));
   return schema;
-}
-
-void Coordinates::put(io::File& file) {
-  std::vector<double> x, y;
-  for (int i = 0; i < m_grid.Mx(); ++i) x.push_back(m_grid.x(i));
-  for (int j = 0; j < m_grid.My(); ++j) y.push_back(m_grid.y(j));
-  file.put_all("x", x);
-  file.put_all("y", y);
-  const auto& dimensions = file.schema().dimensions;
-  if (std::any_of(dimensions.begin(), dimensions.end(),
-                  [](const auto& d) { return d.name == "z"; }))
-    file.put_all("z", m_grid.z);
-  if (!m_grid.projection) return;
-  file.put_all("mapping", std::vector<int>{0});
-  const Patch& patch = m_patch;
-  for (int j = patch.ys; m_lat.size() < static_cast<std::size_t>(patch.cells()); ++j) { // once
-    for (int i = patch.xs; i < patch.xs + patch.xm; ++i) {
-      const auto place = m_grid.projection->inverse(x[static_cast<std::size_t>(i)],
-                                                    y[static_cast<std::size_t>(j)]);
-      m_lat.push_back(place.lat), m_lon.push_back(place.lon);
-    }
-  }
-  const auto size = [](int n) { return static_cast<std::size_t>(n); };
-  const io::Block block{{size(patch.ys), size(patch.xs)}, {size(patch.ym), size(patch.xm)}, {}};
-  file.put("lat", block, m_lat.data());
-  file.put("lon", block, m_lon.data());
 }
 
 io::Schema series_schema(const std::vector<Scalar>& scalars, const std::string& title,

@@ -5,7 +5,7 @@
 #include "io/watchdog.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/log.hpp"
-#include "miniapp/base/text_file.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/options.hpp"
 #include "miniapp/model/session.hpp"
@@ -16,7 +16,6 @@
 #include <mpi.h>
 #include <sys/resource.h>
 
-#include <cstdio>
 #include <ctime>
 
 namespace nunatak {
@@ -60,36 +59,30 @@ public:
     m_json["peak_resident_MiB_per_rank"] = used[1].max;
     m_json["peak_resident_MiB"] = used[1].mean * io::size_of(m_comm);
 
-    char text[160];
     log.line("");
-    std::snprintf(text, sizeof text, "%-34s %8s %10s %10s %10s %10s", "seconds", "calls", "min",
-                  "mean", "max", "of total");
-    log.line(text);
+    log.line(printed("%-34s %8s %10s %10s %10s %10s", "seconds", "calls", "min", "mean", "max",
+                     "of total"));
     double other = wall; // mean over ranks of what no timer of the first level measures
     for (const Timers::Summary& s : timers.summarise(m_comm)) {
       m_json["timers"][s.name] = {
           {"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}, {"depth", s.depth}};
       const std::string name = std::string(2 * static_cast<std::size_t>(s.depth), ' ') + s.name;
-      const int n = std::snprintf(text, sizeof text, "%-34s %8ld %10.3f %10.3f %10.3f",
-                                  name.c_str(), s.calls, s.min, s.mean, s.max);
-      if (s.depth == 0) {
-        other -= s.mean;
-        std::snprintf(text + n, sizeof text - static_cast<std::size_t>(n), " %8.1f %%",
-                      100.0 * s.mean / wall);
-      }
-      log.line(text);
+      log.line(
+          printed("%-34s %8ld %10.3f %10.3f %10.3f", name.c_str(), s.calls, s.min, s.mean, s.max) +
+          (s.depth == 0 ? printed(" %8.1f %%", 100.0 * s.mean / wall) : ""));
+      if (s.depth == 0) other -= s.mean;
     }
     const auto line = [&](const char* name, double seconds) {
-      std::snprintf(text, sizeof text, "%-34s %8s %10s %10.3f %10s %8.1f %%", name, "", "", seconds,
-                    "", 100.0 * seconds / wall);
-      log.line(text);
+      log.line(printed("%-34s %8s %10s %10.3f %10s %8.1f %%", name, "", "", seconds, "",
+                       100.0 * seconds / wall));
     };
     line("other", other);
     line("total", wall);
 
     const io::Watchdog::Scope scope(m_path, "report");
     io::on_rank_0(m_comm, [&] {
-      if (!m_path.empty()) write_text_file(m_path, m_json.dump(2) + "\n");
+      const auto not_utf8 = nlohmann::json::error_handler_t::replace; // names of files
+      if (!m_path.empty()) write_text_file(m_path, m_json.dump(2, ' ', false, not_utf8) + "\n");
     });
   }
 

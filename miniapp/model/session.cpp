@@ -2,7 +2,7 @@
 
 #include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/world_comm.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/options_file.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
@@ -84,7 +84,9 @@ Session::Session(int argc, char** argv)
   const int failed = io::watched(".petscrc", "start of PETSc", [&] {
     return static_cast<int>(PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr));
   });
-  if (failed != 0) MPI_Abort(m_comm, exit_error);
+  if (failed != 0)
+    throw std::runtime_error("PETSc: expected lines of '-option value' in ~/.petscrc, .petscrc, "
+                             "petscrc and PETSC_OPTIONS, found something else");
   std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are still written
 }
 

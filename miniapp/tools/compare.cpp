@@ -1,6 +1,6 @@
 #include "miniapp/tools/compare.hpp"
 
-#include "miniapp/base/text_file.hpp"
+#include "miniapp/base/paths.hpp"
 
 #include <algorithm>
 #include <iomanip>
@@ -132,11 +132,7 @@ void print_differences(std::ostream& out, const std::vector<FieldDifference>& fi
                        const Grid& grid) {
   std::vector<Record> records;
   for (const FieldDifference& d : fields) records.push_back(d.record(grid));
-  print_table(out, records,
-              {{"field", "field"},
-               {"compared", "cells"},
-               {"different", "different"},
-               {"largest", "largest difference"}});
+  print_table(out, records, "field, compared: cells, different, largest: largest difference");
   for (const FieldDifference& d : fields) {
     if (!d.wrong.empty()) out << "\n" << details(d, grid);
   }

@@ -1,13 +1,23 @@
-#include "miniapp/tools/corpus.hpp"
-
-#include "kernels/grid/virtual/virtual_ranks.hpp"
+// The regression kit of distance and labelling codes: a corpus of cases with answers that are
+// right, and a judge of a folder of answers.
+//
+//   nunatak-distance -corpus cases                     cases/serpentine.nc, ..., cases/cases.json
+//   nunatak-distance -check answers -junit junit.xml   answers/serpentine.nc, ...
+//
+// A case is a file (y, x) of integers: `mask` (1 seed, 0 other cells of the domain, -1 outside),
+// `distance` (1 at seeds, 2 at their neighbours, ...; 0 where no seed reaches, -1 outside), `label`
+// (1, 2, ...; 0 outside), cell types and basins where a case has them. An answer is a file of the
+// same name with one variable. The judge makes the cases anew, so that it needs no corpus. Same
+// values on every machine. One process. Neighbours: flood.hpp (answers), compare.hpp (differences),
+// mask_fields.hpp (seeds).
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
-#include "miniapp/base/text_file.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/tools/flood.hpp"
 #include "miniapp/tools/mask_fields.hpp"
 #include "miniapp/tools/netcdf.hpp"
+#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -236,12 +246,7 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
     texts += "\n" + c.name + ", which catches " + c.catches + "\n" + text;
   });
   print_table(std::cout, records,
-              {{"case", "case"},
-               {"Mx", "Mx"},
-               {"My", "My"},
-               {"result", "result"},
-               {"different", "wrong cells"},
-               {"largest", "largest difference"}});
+              "case, Mx, My, result, different: wrong cells, largest: largest difference");
   const int all = static_cast<int>(records.size()), different = static_cast<int>(differing.size());
   std::cout << texts << "\n"
             << all << " cases: " << all - different - missing << " equal, " << different

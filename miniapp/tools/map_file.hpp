@@ -1,11 +1,11 @@
 // Maps of a NetCDF file on one grid: variables (y, x) or (time, y, x), of which the last record is
-// read, by every rank. Neighbours: netcdf.cpp (masks and answers), check/pico_file.hpp.
+// read, by every rank. Neighbours: netcdf.cpp (masks and answers), check/pico.hpp.
 #pragma once
 
 #include "io/reader.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/units.hpp"
-#include "miniapp/base/world_comm.hpp"
 #include "miniapp/tools/compare.hpp"
 #include "miniapp/tools/mask_source.hpp"
 

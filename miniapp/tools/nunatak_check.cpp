@@ -11,8 +11,7 @@
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
-#include "miniapp/tools/check/pico_answer.hpp"
-#include "miniapp/tools/check/pism_geometry.hpp"
+#include "miniapp/tools/check/pico.hpp"
 #include "miniapp/tools/tool.hpp"
 
 #include <algorithm>

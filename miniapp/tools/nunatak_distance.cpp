@@ -6,8 +6,8 @@
 #include "kernels/distance/distance.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/tools/corpus.hpp"
 #include "miniapp/tools/mask_fields.hpp"
+#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 #include <set>
@@ -117,8 +117,7 @@ void run(const Options& options) {
   });
 
   // 3. results
-  results.report(heading, {{"solver", "solver"}, {"rounds", "rounds"}},
-                 {{"lagged", "lagged"}, {"work_max", "visits"}, {"imbalance", "max/mean"}});
+  results.report(heading, "solver, rounds", "lagged, work_max: visits, imbalance: max/mean");
 }
 
 } // namespace

@@ -9,10 +9,10 @@
 #include "io/registry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/world_comm.hpp"
 #include "miniapp/tools/io/host.hpp"
 #include "miniapp/tools/io/io_report.hpp"
 #include "miniapp/tools/output_model.hpp"
@@ -45,10 +45,10 @@ struct BenchOptions {
     table.add(number("variables", variables, "",
                      "number of variables, evenly from the list (0: all)", 0));
     table.add(number("records", records, "", "records per file", 1));
+    table.add(number("compute", compute, "s", "synthetic computation between records, not counted",
+                     0.0, 1e6));
     table.add(
-        number("compute", compute, "s", "synthetic computation between records, not counted", 0.0));
-    table.add(number("raw", raw, "",
-                     "raw writes of that many bytes and nothing else (0: the workload)", 0.0));
+        number("raw", raw, "", "raw writes of that many bytes alone (0: the workload)", 0.0, 1e18));
     table.section("How it is written");
     table.add(text("methods", methods,
                    "methods of output to compare, a list: format/layout/name=value/..., where name "
@@ -72,7 +72,7 @@ struct BenchOptions {
                      "bytes per second of a node's network card (0: no limit is computed)", 0));
     table.add(
         number("server_rate", limits.server_rate, "", "bytes per second of a storage server", 1));
-    table.add(number("servers", limits.servers, "", "storage servers of the file system", 1));
+    table.add(number("servers", limits.servers, "", "storage servers of the file system", 1, 1e6));
     table.section("Where");
     table.add(text("o", folder, "folder, in which nunatak-io.files is created and removed"));
     table.add(flag("keep", keep, "the files of the last repetition are kept"));
@@ -99,12 +99,13 @@ std::vector<std::string> items_of(const std::string& text) {
 }
 
 /// The methods of -methods; without it one, from -io_<knob>. Throws Error for unknown names.
-std::vector<OutputMethod> methods_of(const BenchOptions& options, const std::string& usual_order) {
-  std::vector<OutputMethod> methods;
+std::vector<Method> methods_of(const BenchOptions& options, const std::string& usual_order,
+                               MPI_Comm comm) {
+  std::vector<Method> methods;
   for (const std::string& name :
        items_of(options.methods.empty() ? options.io.format + "/" + options.io.layout
                                         : options.methods)) {
-    OutputMethod method{name, options.order.empty() ? usual_order : options.order, options.io};
+    Method method{name, options.order.empty() ? usual_order : options.order, options.io};
     std::string of_writer;
     for (const std::string& word : split(name, '/')) {
       if (word.rfind("order=", 0) != 0) {
@@ -117,7 +118,9 @@ std::vector<OutputMethod> methods_of(const BenchOptions& options, const std::str
                     method.order + "'");
     }
     method.options = io::parse_method(of_writer, options.io, "order");
-    methods.push_back(method);
+    method.writer = io::make_writer(comm, method.options);
+    method.file = "method" + std::to_string(methods.size()) + ".nc";
+    methods.push_back(std::move(method));
   }
   return methods;
 }
@@ -136,19 +139,11 @@ std::vector<io::ReadBy> reads_of(const std::string& list) {
   return reads;
 }
 
-/// A method of writing and its results.
-struct Method {
-  MethodResults results;
-  std::unique_ptr<io::Writer> writer;
-  std::string file; ///< file name in the folder
-};
-
 /// Disk: the files at any time. Memory: one record of all arrays, and half of it for copies.
 void require_space(const BenchOptions& options, const Workload& workload, const Record& host,
                    const Record& disk, std::uint64_t bytes, const std::vector<Method>& methods) {
-  const bool joined = std::any_of(methods.begin(), methods.end(), [](const Method& m) {
-    return m.results.method.leaves_subfiles();
-  });
+  const bool joined = std::any_of(methods.begin(), methods.end(),
+                                  [](const Method& m) { return m.leaves_subfiles(); });
   const std::uint64_t files = (options.keep ? methods.size() : 1) + (joined ? 1 : 0);
   const auto require = [&](const std::string& what, std::uint64_t needed, std::uint64_t found) {
     if (needed <= found) return;
@@ -168,11 +163,10 @@ void require_space(const BenchOptions& options, const Workload& workload, const 
 void require_few_calls(const Arrays& arrays, const std::vector<Method>& methods) {
   constexpr std::size_t most = 20000;
   for (const Method& method : methods) {
-    const io::Options& options = method.results.method.options;
+    const io::Options& options = method.options;
     const bool is_native = options.layout == "native" || options.layout == "default";
     if (options.format != "netcdf4" || !is_native || arrays.n_blocks() <= most) continue;
-    throw Error("method of output '" + method.results.method.text + "': expected at most " +
-                std::to_string(most) +
+    throw Error("method of output '" + method.text + "': expected at most " + std::to_string(most) +
                 " blocks per rank and record, each a collective call, found " +
                 std::to_string(arrays.n_blocks()) +
                 " (a layout that moves values makes few of them: netcdf4/box:1)");
@@ -206,7 +200,7 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
 }
 
 /// least_seconds() of a method that has written `path`; 0 if its plan is not known. Collective.
-double limit_of(const OutputMethod& method, const BenchOptions& options, const Arrays& arrays,
+double limit_of(const Method& method, const BenchOptions& options, const Arrays& arrays,
                 MPI_Comm comm, const std::string& path) {
   double least = 0.0;
   if (options.limits.card_rate == 0.0 || method.options.transport != "sync" ||
@@ -240,39 +234,38 @@ struct Repetitions {
 
   /// Writes, reads and removes a file.
   void run(Method& method, int repetition) const {
-    MethodResults& results = method.results;
     const auto records = static_cast<std::size_t>(options.records);
     const bool counted = is_counted(repetition);
-    const Writing written = write_file(comm, *method.writer, arrays, results.method.order,
+    const Writing written = write_file(comm, *method.writer, arrays, method.order,
                                        scratch.path(method.file), records, compute);
-    results.file_bytes = scratch.bytes(method.file);
+    method.file_bytes = scratch.bytes(method.file);
     if (repetition == 0)
-      results.least = limit_of(results.method, options, arrays, comm, scratch.path(method.file));
-    if (counted) results.writings.push_back(written);
+      method.least = limit_of(method, options, arrays, comm, scratch.path(method.file));
+    if (counted) method.writings.push_back(written);
 
     const bool verify = options.verify == "all" || (options.verify == "first" && repetition == 0);
     const std::vector<io::ReadBy> by =
         reads.empty() && verify ? std::vector{io::ReadBy::each} : reads;
     std::string file = method.file;
-    if (results.method.leaves_subfiles() && !by.empty()) {
+    if (method.leaves_subfiles() && !by.empty()) {
       file += ".joined";
       const double seconds = join_file(comm, scratch.path(method.file), scratch.path(file));
-      if (counted) results.joins.push_back(seconds);
+      if (counted) method.joins.push_back(seconds);
     }
     for (const io::ReadBy each : by) {
-      if (!results.method.leaves_file()) {
-        results.not_read[io::word_of(each)] = "there is no file";
+      if (!method.leaves_file()) {
+        method.not_read[io::word_of(each)] = "there is no file";
         continue;
       }
       io::ReadOptions how;
       how.by = each;
-      how.hints = results.method.options.hints;
-      how.ranks_per_node = results.method.options.ranks_per_node;
+      how.hints = method.options.hints;
+      how.ranks_per_node = method.options.ranks_per_node;
       scratch.drop_from_cache(file);
       const Reading read =
-          read_file(comm, scratch.path(file), results.method.order, how, arrays, records, verify);
-      if (counted && !reads.empty()) results.readings[io::word_of(each)].push_back(read);
-      results.verified += read.compared;
+          read_file(comm, scratch.path(file), method.order, how, arrays, records, verify);
+      if (counted && !reads.empty()) method.readings[io::word_of(each)].push_back(read);
+      method.verified += read.compared;
     }
     if (!options.keep || repetition + 1 < all) {
       scratch.remove(method.file);
@@ -323,14 +316,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   // 1. what is written, how and where; impossible requests fail before anything is written
   const Workload workload = make_workload(options.workload, options.scale, options.scale_levels,
                                           static_cast<std::size_t>(options.variables));
-  std::vector<Method> methods;
-  for (const OutputMethod& method : methods_of(options, workload.order)) {
-    Method next;
-    next.results.method = method;
-    next.writer = io::make_writer(comm, method.options);
-    next.file = "method" + std::to_string(methods.size()) + ".nc";
-    methods.push_back(std::move(next));
-  }
+  std::vector<Method> methods = methods_of(options, workload.order, comm);
   const std::vector<io::ReadBy> reads = reads_of(options.read);
   World().on_rank_0([&] { check_files({{"-report", options.json}}); });
   const std::uint64_t bytes =
@@ -365,7 +351,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
 
   // 3. results
   std::vector<Record> records;
-  for (const Method& method : methods) records.push_back(record_of(method.results, raw_seconds));
+  for (const Method& method : methods) records.push_back(record_of(method, raw_seconds));
   const Record json = {
       {"tool", "nunatak-io"},
       {"version", NUNATAK_VERSION},
@@ -394,6 +380,7 @@ int main(int argc, char** argv) {
         "out.json");
     options.add_to(table);
     if (!table.read(argc, argv)) return;
+    if (argc == 1) return table.print_start(); // it would write for minutes
     if (options.raw > 0.0) {
       run_raw(options, world_comm());
     } else {

@@ -7,9 +7,9 @@
 #include "io/layouts/split_files.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/world_comm.hpp"
 
 #include <iostream>
 
@@ -23,13 +23,9 @@ struct JoinOptions {
 };
 
 void run(const JoinOptions& options) {
-  if (options.input.empty() || options.output.empty()) {
-    throw Error(
-        "options -i and -o: expected the name of the subfiles and of the file to write, found " +
-        std::string(options.input.empty() && options.output.empty() ? "none"
-                    : options.input.empty()                         ? "-o only"
-                                                                    : "-i only"));
-  }
+  if (options.input.empty() || options.output.empty())
+    throw Error("options -i and -o: expected both, found '" + options.input + "' and '" +
+                options.output + "'");
   World().on_rank_0([&] {
     check_files(
         {{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});

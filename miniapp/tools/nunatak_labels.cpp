@@ -5,9 +5,9 @@
 // Neighbours: tool.hpp, kernels/labels/labels.hpp.
 #include "kernels/labels/labels.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/tools/corpus.hpp"
 #include "miniapp/tools/flood.hpp"
 #include "miniapp/tools/mask_fields.hpp"
+#include "miniapp/tools/tool.hpp"
 
 #include <algorithm>
 
@@ -83,7 +83,7 @@ void run(const ToolOptions& options) {
   });
 
   // 3. results
-  results.report(heading, {}, {{"domain_imbalance", "max/mean cells"}});
+  results.report(heading, "", "domain_imbalance: max/mean cells");
 }
 
 } // namespace

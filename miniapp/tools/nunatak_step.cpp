@@ -10,6 +10,7 @@
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/log.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
@@ -42,8 +43,6 @@ struct Options {
   std::string ocean = "auto", cut = "equal", halo = "packed", json;
 
   Options() { ssa.till_q = 0.75; } // as in nunatak
-
-  int points() const { return synthetic::marine_points(dx); }
 };
 
 /// The cost of a part in cell visits (Ranks::work; 3 ns): per cell, per icy cell, per level of an
@@ -251,18 +250,10 @@ void print_output(const std::vector<Record>& output) {
   if (output.empty()) return;
   std::cout << "\n";
   print_table(std::cout, output,
-              {{"ranks", "ranks"},
-               {"method", "method"},
-               {"written_bytes", "bytes"},
-               {"written_operations", "calls"},
-               {"messages", "messages"},
-               {"compute_s", "compute s"},
-               {"output_s", "output s"},
-               {"drain_s", "drain s"},
-               {"sypd_without_output", "SYPD without"},
-               {"sypd", "SYPD"},
-               {"output_percent", "output %"},
-               {"years_for_10_percent", "years for 10 %"}});
+              "ranks, method, written_bytes: bytes, written_operations: calls, messages, "
+              "compute_s: compute s, output_s: output s, drain_s: drain s, "
+              "sypd_without_output: SYPD without, sypd: SYPD, output_percent: output %, "
+              "years_for_10_percent: years for 10 %");
   std::map<std::string, std::string> passes; // by method: the first number of ranks
   for (const Record& r : output) {
     if (r["output_percent"] > 10.0) passes.emplace(r["method"], r["ranks"].dump());
@@ -283,7 +274,7 @@ void run(const Options& o) {
     throw Error(
         "option -refine: expected -output_every, because the steps are shorter, found none");
   const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
-  const int M = o.points();
+  const int M = synthetic::marine_points(o.dx);
   std::vector<Record> records, output;
   std::optional<std::uint64_t> first;
   std::string different;
@@ -293,22 +284,15 @@ void run(const Options& o) {
     if (print != *first && different.empty()) different = set.name();
   };
   for_each_rank_set(o.ranks, M, M, run_on, [&](const Decomposition& d) { return cut(o, d); });
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(*first));
+  const std::string digits = printed("%016llx", static_cast<unsigned long long>(*first));
   if (world.rank() == 0) {
     std::cout << "nunatak-step: " << M << " x " << M << " cells of " << o.dx / 1e3 << " km, "
               << o.Mz << " levels, " << o.steps << (o.steps == 1 ? " step" : " steps")
               << "; fields " << digits << "\n\n";
     print_table(std::cout, records,
-                {{"ranks", "ranks"},
-                 {"part", "part"},
-                 {"exchanges", "exchanges"},
-                 {"messages", "messages"},
-                 {"bytes", "bytes sent"},
-                 {"collectives", "collectives"},
-                 {"loggp_s", "modelled ms", 1e3},
-                 {"loggp_work_s", "of which work", 1e3},
-                 {"wall_s", "wall ms here", 1e3}});
+                "ranks, part, exchanges, messages, bytes: bytes sent, collectives, "
+                "loggp_s*1e3: modelled ms, loggp_work_s*1e3: of which work, "
+                "wall_s*1e3: wall ms here");
     print_output(output);
   }
   nlohmann::ordered_json json = {{"tool", "nunatak-step"},

@@ -6,10 +6,10 @@
 // Neighbour: io/durable/manifest.hpp (what the lines mean).
 #include "io/durable/manifest.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/world_comm.hpp"
 #include "miniapp/tools/records.hpp"
 
 #include <mpi.h>
@@ -69,13 +69,11 @@ void run(const std::vector<std::string>& words, const std::string& json) {
     }
     all.complaints.insert(all.complaints.end(), one.complaints.begin(), one.complaints.end());
   }
-  Record record;
-  record["tool"] = "nunatak-verify";
-  record["version"] = NUNATAK_VERSION;
-  record["files"] = all.files;
-  record["bytes"] = all.bytes;
-  record["complaints"] = all.complaints;
-  write_json(json, record);
+  write_json(json, {{"tool", "nunatak-verify"},
+                    {"version", NUNATAK_VERSION},
+                    {"files", all.files},
+                    {"bytes", all.bytes},
+                    {"complaints", all.complaints}});
   const std::string found =
       std::to_string(all.files) + " file(s), " + std::to_string(all.bytes) + " bytes: ";
   const std::string complaints = std::to_string(all.complaints.size()) + " complaint(s)";

@@ -221,11 +221,11 @@ Times async_times(const Queues& queues, double file, double post, double pools) 
 std::vector<Record> output_records(OutputOptions o, const MachineOptions& machine_options,
                                    const SteppedRun& run) {
   const LogGP machine = machine_options.machine();
-  machine_options.read_output({{"card_rate", &o.card_rate, false},
-                               {"server_rate", &o.server_rate, false},
-                               {"copy_rate", &o.copy_rate, false},
-                               {"write_call_s", &o.call, true},
-                               {"file_s", &o.file, true}});
+  machine_options.read_output("card_rate", o.card_rate);
+  machine_options.read_output("server_rate", o.server_rate);
+  machine_options.read_output("copy_rate", o.copy_rate);
+  machine_options.read_output("write_call_s", o.call, true);
+  machine_options.read_output("file_s", o.file, true);
   if (o.card_rate == 0.0) o.card_rate = 1.0 / machine.G;
   const io::Schema schema = schema_of(run);
   const Decomposition& d = run.cut;

@@ -54,7 +54,7 @@ struct OutputOptions {
                "the ranks",
                1, 64));
     table.add(number("ranks_per_node", ranks_per_node, "", "ranks that share a network card", 1));
-    table.add(number("servers", servers, "", "storage servers of the file system", 1));
+    table.add(number("servers", servers, "", "storage servers of the file system", 1, 1e6));
     table.add(number("server_rate", server_rate, "", "bytes per second of a storage server", 1));
     table.add(number("write_call", call, "s", "time of a write call beyond that of its bytes", 0));
     table.add(number("file_time", file, "s", "time to create a file and to make it durable", 0));

@@ -1,6 +1,7 @@
 #include "miniapp/tools/records.hpp"
 
-#include "miniapp/base/text_file.hpp"
+#include "miniapp/base/parse.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>
@@ -24,16 +25,21 @@ std::string cell_text(const nlohmann::ordered_json& value, double scale) {
 } // namespace
 
 void print_table(std::ostream& out, const std::vector<Record>& records,
-                 const std::vector<Column>& columns) {
+                 const std::string& columns) {
   std::vector<std::vector<std::string>> texts; // per column; the first is the title
-  for (const Column& column : columns) {
-    std::vector<std::string> text{column.title};
+  for (const std::string& column : split(columns, ',')) {
+    const std::size_t begin = column.find_first_not_of(' '), colon = column.find(": ");
+    if (begin == std::string::npos) continue;
+    std::string key = column.substr(begin, colon - begin);
+    std::vector<std::string> text{colon == std::string::npos ? key : column.substr(colon + 2)};
+    const std::size_t star = key.find('*');
+    const double scale = star == std::string::npos ? 1.0 : std::stod(key.substr(star + 1));
+    key.resize(std::min(star, key.size()));
     bool any = false;
     for (const Record& record : records) {
-      const auto value =
-          record.contains(column.key) ? record.at(column.key) : nlohmann::ordered_json();
+      const Record value = record.value(key, Record());
       any = any || !value.is_null();
-      text.push_back(cell_text(value, column.scale));
+      text.push_back(cell_text(value, scale));
     }
     if (any) texts.push_back(text);
   }
@@ -50,7 +56,8 @@ void print_table(std::ostream& out, const std::vector<Record>& records,
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   if (path.empty()) return;
-  World().on_rank_0([&] { write_text_file(path, json.dump(2) + "\n"); });
+  const auto not_utf8 = nlohmann::ordered_json::error_handler_t::replace; // names of files
+  World().on_rank_0([&] { write_text_file(path, json.dump(2, ' ', false, not_utf8) + "\n"); });
 }
 
 } // namespace nunatak::tools

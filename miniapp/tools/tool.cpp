@@ -265,31 +265,22 @@ void Results::add(const Record& measured, const Answer& answer) {
   m_records.push_back(record);
 }
 
-void Results::report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
-                     const std::vector<Column>& of_work) const {
-  std::vector<Column> columns = {{"ranks", "ranks"}, {"px", "P"}, {"py", "Q"}};
-  const auto add = [&](const std::vector<Column>& more) {
-    columns.insert(columns.end(), more.begin(), more.end());
-  };
-  add(of_method);
-  add({{"messages", "messages"},
-       {"bytes", "bytes"},
-       {"collectives", "collectives"},
-       {"collective_bytes", "coll. bytes"}});
-  add(of_work);
-  add({{"path_messages", "path msgs"},
-       {"path_collectives", "path coll."},
-       {"loggp_work_s", "work us", 1e6},
-       {"loggp_s", "LogGP us", 1e6},
-       {"wall_s", "wall ms", 1e3},
-       {"wall_min_s", "min", 1e3},
-       {"wall_max_s", "max", 1e3}});
+void Results::report(const std::vector<std::string>& heading, const std::string& of_method,
+                     const std::string& of_work) const {
   const bool compares = m_options.compare || !m_options.expect.empty();
   if (World().rank() == 0) {
     std::cout << m_mask.name << ": " << m_mask.Mx << " x " << m_mask.My << " cells\n";
     for (const std::string& line : heading) std::cout << line << "\n";
     std::cout << "\n";
-    print_table(std::cout, m_records, columns);
+    print_table(
+        std::cout, m_records,
+        "ranks, px: P, py: Q, " + of_method +
+            ", messages, bytes, collectives, "
+            "collective_bytes: coll. bytes, " +
+            of_work +
+            ", path_messages: path msgs, "
+            "path_collectives: path coll., loggp_work_s*1e6: work us, loggp_s*1e6: LogGP us, "
+            "wall_s*1e3: wall ms, wall_min_s*1e3: min, wall_max_s*1e3: max");
     if (compares && !m_difference) std::cout << "\nall equal (comparisons: " << m_compared << ")\n";
     if (m_difference) {
       std::cout << "\n";

@@ -28,7 +28,7 @@ struct RankOptions {
 /// Throws Error if virtual ranks are combined with several processes.
 void require_one_process(const std::string& virtual_ranks);
 
-/// See corpus.hpp.
+/// See corpus.cpp.
 struct KitOptions {
   std::string corpus, answers, sizes = "small", names; // -corpus, -check, -sizes, -cases
   std::string variable;                                // -expect_variable, also of -expect
@@ -53,6 +53,14 @@ struct ToolOptions {
   void check() const;
 };
 
+/// What is judged: the default name of the variable, "distance" or "label".
+enum class Judged { distance, label };
+
+/// Writes -corpus or judges -check. A mask that is given (-i, -mask) is one more case, or one for
+/// each rule of `seeds`. Throws Difference if an answer differs, Error if one is missing.
+void run_kit(const std::string& tool, const ToolOptions& options, const std::string& seeds,
+             Judged judged);
+
 /// Ranks of a run: the processes of mpiexec, or virtual ones in one process.
 struct RankSet {
   std::unique_ptr<Ranks> ranks;
@@ -71,11 +79,8 @@ void for_each_rank_set(const RankOptions& options, int Mx, int My,
                        const std::function<void(RankSet&)>& f, const Recut& recut = nullptr);
 
 /// Runs `prepare` and `run` once for the counts and, if -repeat exceeds 1, that many times for the
-/// times. Messages, bytes and work are sums over ranks, other counts maxima. Collective. Keys:
-/// ranks, px, py, virtual, messages, bytes, exchanges, collectives, lagged, collective_bytes, work,
-/// work_max, work_mean, imbalance; if virtual: loggp_s, loggp_work_s, path_messages,
-/// path_collectives (critical path); wall_s (median of the slowest rank), wall_min_s, wall_max_s,
-/// wall_mean_s (median of the mean over ranks).
+/// times. Messages, bytes and work are sums over ranks, other counts maxima; times are those of the
+/// slowest rank. Keys: docs/reference/tools.md. Collective.
 Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
                const std::function<void()>& run);
 
@@ -115,8 +120,8 @@ public:
 
   /// Prints `heading`, the table and the comparison; writes -report. Throws Difference if an answer
   /// differed. Collective. Columns: ranks, `of_method`, messages, `of_work`, path, times.
-  void report(const std::vector<std::string>& heading, const std::vector<Column>& of_method,
-              const std::vector<Column>& of_work) const;
+  void report(const std::vector<std::string>& heading, const std::string& of_method,
+              const std::string& of_work) const;
 
 private:
   std::string m_tool;

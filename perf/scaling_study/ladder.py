@@ -1,5 +1,6 @@
-"""The ladder: one problem with methods that change rung by rung, from PISM's to the default (perf/studies/ladder.yaml). Its figure in the
-report has a bar of compute and output for each rung. As a program it models the rungs on virtual ranks, for the last panel of that figure:
+#!/usr/bin/env python3
+"""The ladder: one problem on rungs from PISM's methods to the default (perf/studies/ladder.yaml). Its figure in the report has a bar of
+compute and output for each rung. As a program it models the rungs on virtual ranks, for the last panel of that figure:
 
     perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step --json study-ladder-cluster/model.json \\
         -grid_dx 8km -refine 4 -virtual_ranks 1024 -steps 2 -output_every 10

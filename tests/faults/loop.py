@@ -11,8 +11,7 @@ Where others use the cores, so that a run without a fault takes n times half a s
 3 s (-io_patience). n, 1 to 20, is measured before the trials of a method, and when a trial has gone wrong or was ended by the watchdog:
 if the machine has become slower the trial is made again, and what it says then holds.
 
-  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--struck R,...] [--methods M,...] [--calls C,...] [--actions kill,...]
-          [--every [K]]
+  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--struck R,...] [--methods M,...] [--calls C,...] [--actions kill,...] [--every [K]]
 
 By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes all methods, all k up to K
 (40), disks that stay full, and ranks that die at any call. Prints the trials by method. Also:

@@ -17,8 +17,8 @@
 #include "io/reader.hpp"
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/base/world_comm.hpp"
 
 #include <chrono>
 #include <cstdio>

@@ -448,3 +448,12 @@ TEST_CASE("a bit that changes on its way to a server is found by the clients' su
       CHECK_THAT(complaints.front(), ContainsSubstring("ex.nc") && ContainsSubstring("'bad'"));
   }
 }
+
+TEST_CASE("a server that never serves is not waited for without an end", "[.]") { // io.stop
+  io::Servers servers(MPI_COMM_WORLD, "async:1");
+  if (servers.is_server()) std::this_thread::sleep_for(std::chrono::hours(1));
+  io::Watchdog::of_process().set(servers.comm(), 1, "", true);
+  for (std::size_t n = 0; n <= io::most_waiting_actions; ++n)
+    servers.act(0, io::Packer(io::Action::commit));
+  servers.stop(0);
+}

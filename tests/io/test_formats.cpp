@@ -182,20 +182,20 @@ TEST_CASE("runs: what lies together is one") {
   layout.variables = {{0, 40, false}, {40, 40, true}};
   layout.record_size = 40;
   const std::byte data[200] = {};
-  const auto runs = [&](std::size_t v, const Sizes& start, const Sizes& count) {
+  const auto runs = [&](std::size_t v, std::size_t record, const io::Box& box) {
     std::vector<io::Run> list;
-    io::append_runs(s, layout, v, start, count, data, list);
+    io::append_runs(s, layout, v, record, box, data, list);
     std::vector<std::array<std::size_t, 3>> found; // in the file, bytes, in memory
     for (const auto& run : list)
       found.push_back({run.begin, run.size, static_cast<std::size_t>(run.data - data)});
     return found;
   };
   using Found = std::vector<std::array<std::size_t, 3>>;
-  CHECK(runs(0, {0, 0}, {4, 5}) == Found{{0, 40, 0}});
-  CHECK(runs(0, {1, 0}, {2, 5}) == Found{{10, 20, 0}});
-  CHECK(runs(0, {1, 2}, {2, 2}) == Found{{14, 4, 0}, {24, 4, 4}});
-  CHECK(runs(1, {3, 0, 0}, {1, 4, 5}) == Found{{40 + 3 * 40, 40, 0}});
-  CHECK(runs(1, {0, 1, 0}, {2, 1, 5}) == Found{{50, 10, 0}, {90, 10, 10}});
+  CHECK(runs(0, io::no_record, {{0, 0}, {4, 5}}) == Found{{0, 40, 0}});
+  CHECK(runs(0, io::no_record, {{1, 0}, {2, 5}}) == Found{{10, 20, 0}});
+  CHECK(runs(0, io::no_record, {{1, 2}, {2, 2}}) == Found{{14, 4, 0}, {24, 4, 4}});
+  CHECK(runs(1, 3, {{0, 0}, {4, 5}}) == Found{{40 + 3 * 40, 40, 0}});
+  CHECK(runs(1, 1, {{1, 1}, {2, 1}}) == Found{{80 + 12, 2, 0}, {80 + 22, 2, 2}});
 }
 
 TEST_CASE("what waits is limited, and large variables are cut") {

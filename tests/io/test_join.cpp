@@ -61,6 +61,10 @@ TEST_CASE("subfiles that are missing, damaged or strange are refused by name") {
   io::Writer writer(MPI_COMM_WORLD, way("pnetcdf"));
   pattern::write(writer, scratch / "ex.nc.0000", pattern::ice(), records); // an ordinary file
   check_refused(scratch, {"ex.nc.0000': expected the attribute NumFilesInSet"});
+  Schema boastful = pattern::ice();
+  boastful.attributes.emplace_back("NumFilesInSet", 0x1p61);
+  pattern::write(writer, scratch / "ex.nc.0000", boastful, records);
+  check_refused(scratch, {"ex.nc.2305843009213693951': no such file"});
   if (size == 1) return;
 
   write_pieces(scratch / "ex.nc", "pnetcdf", pattern::ice(), 2);

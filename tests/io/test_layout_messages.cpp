@@ -17,6 +17,8 @@ using io::Type;
 
 namespace {
 
+std::int64_t sent_bytes = 0; ///< by MPI_Isend of this rank, of type MPI_BYTE
+
 io::Options options_of(const std::string& way) { return io::parse_method(way, {}); }
 
 /// One field of 12 x 8 doubles, three records.
@@ -59,6 +61,12 @@ std::vector<Box> columns(const Schema& schema, std::size_t v, int rank, int size
 
 } // namespace
 
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int rank, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
+  sent_bytes += count;
+  return PMPI_Isend(data, count, type, rank, tag, comm, request);
+}
+
 TEST_CASE("auto deals stripes to all ranks of a node, whatever the format knows") {
   const std::int64_t n = size_of(MPI_COMM_WORLD);
   Schema s;
@@ -91,6 +99,22 @@ TEST_CASE("auto judges a variable by all blocks of a rank, not by the first") {
         size_of(MPI_COMM_WORLD) - 1);
   const std::vector<double> found = io::Reader(scratch / "ex.nc", MPI_COMM_WORLD).read_all("v");
   for (std::size_t x = 0; x < 64 * n; ++x) CHECK(found[x] == static_cast<double>(x));
+}
+
+TEST_CASE("ranks send aggregators of auto their boxes once, not each part in a stripe") {
+  const auto n = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
+  Schema s = one_field(); // each y is a stripe; pairs of x are dealt round-robin
+  s.dimensions = {{"time", io::unlimited}, {"y", 64}, {"x", 256 * n, true}};
+  const auto pairs = [](const Schema&, std::size_t, int rank, int size, std::size_t) {
+    std::vector<Box> boxes;
+    for (int pair = rank; pair < 128 * size; pair += size)
+      boxes.push_back({{0, 2 * static_cast<std::size_t>(pair)}, {64, 2}});
+    return boxes;
+  };
+  sent_bytes = 0;
+  const std::int64_t of_values =
+      3 * work_of("null/auto/stripe=" + std::to_string(2048 * n), s, pairs).message_bytes;
+  CHECK(sent_bytes * static_cast<std::int64_t>(n) <= of_values * 3 / 2);
 }
 
 TEST_CASE("ranks that put different numbers of blocks get an error") {
@@ -216,12 +240,12 @@ public:
   };
   Notes(Seen& seen, int fails_on) : m_seen(seen), m_fails_on(fails_on) {}
   void define() override {}
-  void put(std::size_t, const io::Slabs& slabs) override {
+  void put(std::size_t, std::size_t record, const io::Slabs& slabs) override {
     for (const io::Hyperslab& slab : slabs) {
       m_seen.slabs += 1;
       m_seen.elements += slab.elements();
-      m_seen.all_lasting = m_seen.all_lasting && slab.lasting &&
-                           slab.start.size() == slab.stride.size() && slab.start[0] == 8;
+      m_seen.all_lasting = m_seen.all_lasting && slab.lasting && record == 8 &&
+                           slab.start.size() == slab.stride.size();
     }
     if (rank_in(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
   }
@@ -252,11 +276,9 @@ TEST_CASE("the inner format gets equally many lasting pieces on all ranks, faile
   format->define();
   const Box mine = rows(schema, 0, rank, size, 0).at(0);
   const std::vector<double> values(mine.elements());
-  io::Hyperslab slab{{8, mine.start[0], 0},
-                     {1, mine.count[0], 8},
-                     {0, 8, 1},
-                     reinterpret_cast<const std::byte*>(values.data())};
-  format->put(0, {slab});
+  format->put(
+      0, 8,
+      {io::row_major(mine, reinterpret_cast<const std::byte*>(values.data()), Type::float64)});
   if (rank == size - 1) {
     CHECK_THROWS_AS(format->wait(), io::Error);
   } else {

@@ -172,8 +172,8 @@ TEST_CASE("file-per-aggregator: each file opens by itself and says where it belo
     CHECK((where[0] == 1 && where[1] == 11));
     const auto first = static_cast<std::size_t>(where[2]) - 1,
                count = static_cast<std::size_t>(where[3]) - first;
-    CHECK(in.length("x") == count);
-    CHECK(in.length("y") == 7);
+    CHECK(in.dimensions("x")[0].length == count);
+    CHECK(in.dimensions("y")[0].length == 7);
     cells += 7 * count;
     const auto x = in.read_all("x"), thk = in.read_all("thk");
     const std::size_t v_x = schema.variable("x"), v_thk = schema.variable("thk");

@@ -126,8 +126,9 @@ TEST_CASE("parts of a list of boxes cover it once") {
       if (n == 7) CHECK(parts[3].at(0).elements() == 5);
     }
   }
-  CHECK(part_of({Box{}}, 0, 3).size() + part_of({Box{}}, 1, 3).size() +
-            part_of({Box{}}, 2, 3).size() ==
+  const std::vector<Box> scalar(1);
+  CHECK(part_of(scalar, 0, 3).size() + part_of(scalar, 1, 3).size() +
+            part_of(scalar, 2, 3).size() ==
         1); // a scalar
 }
 
@@ -285,7 +286,8 @@ TEST_CASE("auto: the first bytes of a value across a border of stripes are writt
     std::memcpy(buffer.data() + at, values.data(), 24);
     return buffer.data() + at;
   };
-  pending.put(schema, packed_layout(schema), 0, {{2}, {3}, {1}, nullptr}, pack, [] {});
+  pending.put(schema, packed_layout(schema), 0, no_record,
+              row_major({{2}, {3}}, nullptr, Type::float64), pack, [] {});
   using Places = std::vector<std::pair<std::uint64_t, std::size_t>>;
   Places places;
   const auto write_all = [&](const std::vector<Run>& runs, std::size_t) {
@@ -319,7 +321,7 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
     std::map<int, std::vector<Channel>> receives;
     std::size_t messages = 0, elements = 0;
     for (int rank = 0; rank < static_cast<int>(P * P); ++rank) {
-      const Round round{{Type::float64}, {{mine[static_cast<std::size_t>(rank)]}}, {boxes}};
+      const Round round{{Type::float64}, {{{mine[static_cast<std::size_t>(rank)]}}, {0}}, {boxes}};
       for (Channel& c : make_sends(aggregators, round)) {
         messages += c.rank != rank;
         receives[std::exchange(c.rank, rank)].push_back(c);
@@ -328,9 +330,9 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
     for (std::size_t a = 0; a < P; ++a) {
       const Plan plan = make_plan(aggregators[a], aggregators, {{Type::float64}, {}, {boxes}}, {},
                                   receives[aggregators[a]]);
-      CHECK(plan.targets.size() == 1);
+      CHECK(plan.targets.at(0).size() == 1);
       CHECK(plan.target_bytes == 8 * P * n * n);
-      for (const Target& t : plan.targets) elements += t.box.elements();
+      for (const Target& t : plan.targets[0]) elements += t.elements;
     }
     CHECK(elements == P * n * P * n);
     return messages;
@@ -341,36 +343,4 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
   std::size_t own = 0;
   for (std::size_t a = 0; a < P; ++a) own += meet(rectangles[a].at(0), mine[a * P]).elements() > 0;
   CHECK(count(rectangles) == P * P - own);
-}
-
-TEST_CASE("boxes that pieces leave gaps in are written piece by piece") {
-  const Boxes boxes = {{box2(0, 0, 2, 4), box2(2, 0, 2, 4)}};
-  const auto sends = [&](int rank, const std::vector<Box>& mine) {
-    std::vector<Channel> to_0 = make_sends({0}, {{Type::int8}, {mine}, {boxes}});
-    to_0.at(0).rank = rank;
-    return to_0[0];
-  };
-  const std::vector<Channel> both = {sends(0, {box2(0, 0, 2, 2)}),
-                                     sends(1, {box2(0, 2, 2, 2), box2(3, 1, 1, 3)})};
-  const Plan plan = make_plan(0, {0}, {{Type::int8}, {}, {boxes}}, {}, both);
-  REQUIRE(plan.targets.size() == 2);
-  CHECK((plan.targets[0].is_covered && plan.targets[0].parts.empty()));
-  CHECK(!plan.targets[1].is_covered);
-  CHECK(plan.targets[1].parts == std::vector<Box>{box2(3, 1, 1, 3)});
-  CHECK((plan.receives.size() == 2 && plan.receives[1].bytes == 8));
-}
-
-TEST_CASE("variables in the same boxes have one list of transfers") {
-  const std::vector<Box> runs = {box2(0, 1, 2, 1), box2(0, 4, 2, 2)}, other = {box2(0, 0, 2, 6)};
-  const Boxes whole = {{box2(0, 0, 2, 6)}}, half = {{box2(0, 0, 2, 5)}};
-  const Round round{{Type::float64, Type::int8, Type::float64, Type::float32},
-                    {runs, runs, other, runs},
-                    {whole, whole, whole, half}};
-  const Channel channel = make_sends({3}, round).at(0);
-  REQUIRE(channel.lists.size() == 3);
-  REQUIRE(channel.segments.size() == 4);
-  CHECK((channel.segments[1].list == 0 && channel.segments[1].offset == 6 * 8));
-  CHECK((channel.segments[3].list == 2 && channel.bytes == 6 * 8 + 8 + 12 * 8 + 4 * 4));
-  CHECK(channel.lists[2][1].box == box2(0, 4, 2, 1));
-  CHECK(channel.lists[2][1].before == 2);
 }

@@ -112,7 +112,6 @@ TEST_CASE("every rank reads its block of every kind of file") {
     const Part rows = my_part(My);
 
     CHECK(in.records() == Mt);
-    CHECK(in.length("x") == Mx);
     CHECK(in.has("thk"));
     CHECK_FALSE(in.has("topg"));
     CHECK(in.type("mask") == "byte");
@@ -179,7 +178,6 @@ TEST_CASE("an error says what was expected and found, the same on every rank") {
                 "'packed:scale_factor': expected text, found 1 number");
   CHECK_REFUSED(in.numbers("thk", "units"), "'thk:units': expected numbers");
   CHECK_REFUSED(in.number("", "levels"), "expected one number, found 2");
-  CHECK_REFUSED(in.length("lev"), "expected a dimension 'lev'");
 
   // only the last rank asks for too much; all ranks throw its message
   const bool is_last = rank_in(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1;
@@ -262,6 +260,7 @@ const std::map<std::string, Foreign> foreign = {
     {"unsigned and packed", {NC_SHORT, {-1, 1}, {is_unsigned, scale(0.1)}, {6553.5, 0.1}}},
     {"fill, no sign", {NC_BYTE, {-1, 1}, {is_unsigned, fill(NC_BYTE, -1)}, {missing, 1}}},
     {"limits, no sign", {NC_BYTE, {-2, 1}, {is_unsigned, valid(NC_BYTE, 0, -2)}, {254, 1}}},
+    {"zeros of 64 bits", {NC_UINT64, {0, 1}, {}, {0, 1}, "", NC_64BIT_DATA}},
     {"never written", {NC_USHORT, {65535, 1}, {}, {missing, 1}, "", NC_64BIT_DATA}},
     {"above zero", {NC_SHORT, {-16000, 0}, {scale(0.075), offset(1200.02)}, {0, 1200.02}}},
     {"below zero", {NC_SHORT, {-16001, 0}, {scale(0.075), offset(1200.055)}, {0, 1200.055}}},

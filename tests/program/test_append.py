@@ -51,6 +51,12 @@ def part(nunatak, tmp_path):
     return tmp_path
 
 
+def test_the_map_of_a_late_start(nunatak, island, tmp_path):
+    island(lambda data: data.setncattr("model_time_seconds", 100000004 * (0.1 * 31556926)))  # the quotient is rounded
+    nunatak("-i", "island.nc", "-stress", "sia", "-ocean", "none", "-spatial_file", "maps.nc", "-spatial_every", "0.1", status=0)
+    assert len(times(tmp_path / "maps.nc")) == 1
+
+
 def test_a_run_that_starts_anew_replaces(nunatak, part):
     nunatak(*START, "-run_years", "0.5", *SERIES, status=0)
     assert times(part / "maps.nc") == [0, 182.5]

@@ -9,7 +9,6 @@ from conftest import refused
 
 QUICK = ("-run_years", "0", "-stress", "sia")
 
-
 OPTIONS = [
     (("-grid_Nx", "30"), ("unknown option -grid_Nx", "-grid_Mx")),
     (("-ssa_multigrid_smothing", "3"), ("unknown option -ssa_multigrid_smothing; did you mean -ssa_multigrid_smoothing?",)),
@@ -19,9 +18,11 @@ OPTIONS = [
     (("-snapshot_file", "s"), ("-snapshot_every",)),
     (("-spatial_file", "s.nc", "-spatial_vars", "thk,speed"), ("speed", "unknown variable")),
     (("-i", "a.nc", "-init", "dome"), ("-i and -init",)),
+    (("-i", "nowhere.nc"), ("nowhere.nc",)),
     (("-init", "shelf", "-ocean", "pico"), ("-init shelf and -ocean pico", "not periodic")),
     (("-pico_gamma_T", "1"), ("option -pico_gamma_T", "at most 0.1")),
     (("-grid_Mz", "513"), ("-grid_Mz", "at most 512")),
+    (("-grid_Lz", "1000"), ("option -grid_Lz: expected at least the thickness of the thickest ice", "found 1000")),
     (("-grid_dx", "1e-8"), ("option -grid_dx", "at least 1 m")),
     (("-grid_Mx", "2000000000"), ("option -grid_Mx", "at most")),
     (("-grid_Mx", "1000000"), ("1000000 x 1000000 points", "expected at most")),
@@ -34,6 +35,9 @@ OPTIONS = [
     (("-spatial_file", "s.nc", "-spatial_vars", "thk,,topg"), ("-spatial_vars",)),
     (("-options_file",), ("-options_file",)),
     (("-ssa_ksp_tipe", "cg"), ("-ssa_ksp_tipe",)),
+    (("-run_wall", 400 * "9", "-o", "o.nc"), ("option -run_wall", "expected")),
+    (("-da_grid_x", "0"), ("option -da_grid_x", "found '0'")),
+    (("-spatial_file", "s.nc", "-spatial_every", "1e-9"), ("option -spatial_every", "at least 1e-6")),
 ]
 
 
@@ -42,10 +46,6 @@ def test_bad_option(nunatak, tmp_path, options, words):
     refused(nunatak("-init", "dome", "-grid_Mx", "21", *QUICK, *options, ranks=2) if "-i" not in options else
             nunatak(*options, ranks=2), *words)
     assert not any(tmp_path.iterdir())
-
-
-def test_missing_file(nunatak):
-    refused(nunatak("-i", "nowhere.nc", ranks=2), "nowhere.nc")
 
 
 def rename(name):
@@ -113,9 +113,9 @@ SPOILED = {  # what is done to the island; words of the error
     **{f"{name} {value}": (has(name, value), (f"'{name}'",))
        for name, value in (("thk", 1e12), ("topg", 1e30), ("theta_ocean", -1.0), ("ice_surface_temp", -20.0), ("hardav", 0.0),
                            ("tauc", -1e5), ("basins", -5), ("basins", 2e9), ("basins", 1.5))},
-    "levels not from 0": (levels(10, 500, 1000, 2000), ("'z'",)),
-    "levels that decrease": (levels(2000, 1000, 500, 0), ("'z'",)),
-    "a level twice": (levels(0, 500, 500, 2000), ("'z'",)),
+    **{f"levels {z}": (levels(*z), ("'z'",)) for z in ((10, 500, 1000, 2000), (2000, 1000, 500, 0), (0, 500, 500, 2000))},
+    "more levels than a column holds": (levels(*range(0, 6000, 10)), ("'z'", "at most 512", "found 600")),
+    "a choice of no run": (lambda data: data.setncattr("option_energy", "On"), ("option_energy", "one of on|off", "'On'")),
 }
 
 
@@ -150,10 +150,6 @@ def test_unwritable_output(nunatak, tmp_path, io_format, option):
     assert not any(tmp_path.iterdir())
 
 
-def test_ice_thicker_than_the_column(nunatak):
-    refused(nunatak("-init", "dome", "-grid_Mx", "21", *QUICK, "-grid_Lz", "1000", ranks=2), "-grid_Lz", "1000")
-
-
 def test_help_into_a_pipe_that_closes(tmp_path):
     """PETSc's handler of SIGPIPE once took that for a crash."""
     read, write = os.pipe()
@@ -177,11 +173,14 @@ def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
     refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", *words)
 
 
-def test_malformed_options_file(nunatak, tmp_path):
-    """PETSc fails on rank 0 only: the others must not wait for it."""
-    (tmp_path / "bad.opts").write_text("grid_Mx 21\n-init dome\n")
-    run = nunatak("-options_file", "bad.opts", ranks=2, timeout=20)
-    assert run.status != 0 and "bad.opts" in run.text, run.text
+@pytest.mark.parametrize("name, content, words", [
+    ("bad.opts", "grid_Mx 21\n-init dome\n", "expected lines of '-option value'"), ("run.yaml", None, "regular file"),
+    ("own.opts", "-options_file own.opts\n", "expected -options_file on the command line"), (".petscrc", "foo bar\n", "expected lines")])
+def test_malformed_options_file(nunatak, tmp_path, name, content, words):
+    """PETSc fails on rank 0 only: the others must not wait for it. A file in itself it reads until the stack is full. None: a pipe."""
+    (tmp_path / name).write_text(content) if content else os.mkfifo(tmp_path / name)
+    run = nunatak("-options_file", name, ranks=2, timeout=20)
+    assert run.status == 2 and name in run.text and words in run.text, run.text
 
 
 @pytest.mark.parametrize("name, content, more, words", [
@@ -195,16 +194,9 @@ def test_an_option_of_a_file_is_told_with_its_file(nunatak, tmp_path, name, cont
     refused(nunatak("-options_file", name, *more, ranks=2), *words)
 
 
-def test_options_file_that_is_a_pipe(nunatak, tmp_path):
-    os.mkfifo(tmp_path / "run.yaml")
-    refused(nunatak("-options_file", "run.yaml", ranks=2, timeout=20), "run.yaml", "regular file")
-
-
 def test_warnings_of_what_was_hardly_meant(nunatak, island):
     """Ice that races, and melt of what is not there: a line each, at the end."""
-    def change(data):
-        data["thk"][10, 10] = 5000.0
-    island(change)
+    island(has("thk", 5000.0))
     sia = ("-i", "island.nc", "-stress", "sia", "-ocean", "none", "-grid_Mz", "5", "-sia_e")
     racing = nunatak(*sia, "100", "-run_steps", "2", ranks=2)
     assert racing.status == 0 and racing.out.count("faster than 100 km/a in up to") == 1, racing.text

@@ -40,6 +40,12 @@ def test_lines_have_an_end(program):
     assert words == " ".join(run.out.split()).replace("| ", "|")
 
 
+@pytest.mark.parametrize("program", sorted({"nunatak", "nunatak-io"}.intersection(PROGRAMS)))
+def test_without_arguments_it_says_what_to_type(program, tmp_path):
+    run = run_program(program, cwd=tmp_path, status=0)
+    assert f"{program} -" in run.out and "-help lists all options" in run.out and not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("program", ["nunatak-distance", "nunatak-labels", "nunatak-step"])
 def test_the_example_runs(program, tmp_path):
     name, *arguments = run_program(program, "-help", status=0).out.splitlines()[2].split()

@@ -32,6 +32,6 @@ def test_refused(nunatak, tool):
     run = tool("join", "-i", "run.nc", "-o", "joined.nc", ranks=2)
     assert run.status == 2
     assert run.err.count("error:") == 1 and "run.nc.0000': no such file (the first subfile of 'run.nc')" in run.err
-    assert "expected the name of the subfiles" in tool("join", "-i", "run.nc").err
+    assert "expected both, found 'run.nc' and ''" in tool("join", "-i", "run.nc").err
     many = nunatak("-init", "marine", "-grid_dx", "64km", "-o", "run.nc", "-io_format", "serial", "-io_layout", "box:1")
     assert many.status == 2 and "gathers to rank 0 by itself" in many.err

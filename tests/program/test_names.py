@@ -75,10 +75,10 @@ def test_input_that_an_output_would_overwrite(nunatak, island, tmp_path):
 @pytest.mark.parametrize("name", ["o.nc.tmp", "r.json.tmp"])
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_links_that_were_planted(nunatak, tmp_path, name, link):
-    """A link under a temporary name was followed, and its file overwritten with status 0."""
+    """A link under a temporary name was followed, and its file overwritten with status 0. The options have bytes that are not UTF-8."""
     (tmp_path / "precious").write_text("precious")
     link(tmp_path / "precious", tmp_path / name)
-    nunatak(*DOME, "-o", "o.nc", "-report", "r.json", status=0)
+    nunatak(*DOME, "-o", "o.nc", "-report", "r.json", "-ssa_failed_file", "f\udce4.nc", status=0)
     assert (tmp_path / "precious").read_text() == "precious"
 
 

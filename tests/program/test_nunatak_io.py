@@ -189,9 +189,11 @@ def test_raw_writes_alone(bench, tmp_path):
     ("-verify yes", ["-verify", "first|all|no", "'yes'"]),
     ("-workload pism:G1km -scale 100", ["bytes free on the disk", "found", "-scale"]),
     ("-io_formt null", ["unknown option", "did you mean -io_format?"]),
+    ("-raw 1e30", ["option -raw", "at most 1e+18"]),
+    ("-io_header 3GiB -methods hybrid", ["header", "at most 1GiB"]),
+    ("-io_hints " + 300 * "k" + "=1", ["option -io_hints", "characters"]),
     ("-report nowhere/out.json", ["-report", "nowhere/out.json"]),
-    ("-o nowhere/deep", ["option -o: expected a folder, found 'nowhere/deep'"]),
-    ("-o /dev/null", ["option -o: expected a folder, found '/dev/null'"]),
+    *[(f"-o {place}", [f"option -o: expected a folder, found '{place}'"]) for place in ("nowhere/deep", "/dev/null")],
 ])
 def test_errors(bench, tmp_path, arguments, words):
     run = bench(*arguments.split())

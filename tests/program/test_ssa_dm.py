@@ -41,6 +41,7 @@ def test_preconditioners_of_petsc_give_the_same_velocities(solve, name):
 
 @pytest.mark.parametrize("options, message", [
     (("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "9"), "1 plus a multiple of 256, found 97"),
+    (("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "many"), "option -ssa_pc_mg_levels: expected a whole number from 1 to 30, found 'many'"),
     (("-ssa_snes_grid_sequence", "1"), "-ssa_snes_grid_sequence"),
 ])
 def test_what_does_not_fit_is_refused(nunatak, options, message):

@@ -99,6 +99,7 @@ def test_queues_by_hand(tmp_path):
         assert one["run_s"] == pytest.approx(one["compute_s"] + one["output_s"] + one["drain_s"])
         assert one["sypd"] == pytest.approx(86400 * one["years"] / one["run_s"])
         assert one["output_percent"] == pytest.approx(100 * (1 - one["compute_s"] / one["run_s"]))
+    assert modelled(tmp_path, "2", "serial", "-ranks_per_node", "2147483647")["serial"]["off_node_bytes"] == 0
 
 
 @pytest.mark.parametrize("method", ["direct/zslab", "direct/box:1", "direct/morton:1", "serial"])

@@ -26,9 +26,9 @@ constexpr double moving = 10.0; // m/a: slower ice is not compared
 struct Solve {
   Solve()
       : in(reference_file, MPI_COMM_WORLD),
-        ranks(MPI_COMM_WORLD,
-              Decomposition::make(static_cast<int>(in.length("x")),
-                                  static_cast<int>(in.length("y")), io::size_of(MPI_COMM_WORLD))),
+        ranks(MPI_COMM_WORLD, Decomposition::make(static_cast<int>(in.dimensions("x")[0].length),
+                                                  static_cast<int>(in.dimensions("y")[0].length),
+                                                  io::size_of(MPI_COMM_WORLD))),
         p(ranks.patch()) {
     const std::vector<double> x = in.read_all("x"), y = in.read_all("y");
     SsaInput input;

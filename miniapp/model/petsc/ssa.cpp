@@ -3,7 +3,7 @@
 
 #include "kernels/ssa/assembly.hpp"
 #include "kernels/ssa/newton.hpp"
-#include "miniapp/base/error.hpp"
+#include "miniapp/base/parse.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
 #include <petscsnes.h>
@@ -12,6 +12,7 @@
 #endif
 
 #include <cmath>
+#include <regex>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -68,13 +69,13 @@ void copy_pair(const double* from, double* to) {
 }
 
 /// PETSc's multigrid halves the number of intervals per level. Throws Error if it cannot.
-void require_levels(int levels, const Decomposition& d) {
-  const int ratio = 1 << (levels - 1);
+void require_levels(const std::string& levels, const Decomposition& d) {
+  const int ratio = 1 << (whole_number(levels, 1, 30, "option -ssa_pc_mg_levels") - 1);
   const auto check = [&](const char* axis, int points, bool periodic) {
     const int extra = periodic ? 0 : 1;
     if ((points - extra) % ratio == 0) return;
     const int fitting = ((points - extra) / ratio + 1) * ratio + extra;
-    throw Error("options -ssa_pc_type mg and -ssa_pc_mg_levels " + std::to_string(levels) +
+    throw Error("options -ssa_pc_type mg and -ssa_pc_mg_levels " + levels +
                 ": expected a number of points along " + axis + " that is " +
                 (periodic ? "" : "1 plus ") + "a multiple of " + std::to_string(ratio) +
                 ", found " + std::to_string(points) + "; fewer levels, or -grid_M" + axis + " " +
@@ -97,7 +98,7 @@ public:
     }
     const Decomposition& d = ranks.decomposition();
     const std::string levels = given("-pc_mg_levels");
-    if (m_pc_type == PCMG && !levels.empty()) require_levels(std::stoi(levels), d);
+    if (m_pc_type == PCMG && !levels.empty()) require_levels(levels, d);
     if (grid == nullptr) {
       m_own_grid = std::make_unique<Dmda>(
           ranks.comm(), DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
@@ -186,8 +187,6 @@ private:
   // One step solves a linear problem if the linear tolerance is tight enough.
   void create() {
     destroy();
-    const Patch p = m_ranks.patch();
-    m_rows = Rows<double>("ssa_rows", p, 36);
     NUNATAK_PETSC(DMCreateMatrix(m_dm, &m_matrix));
     NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
     NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
@@ -229,6 +228,7 @@ private:
     if (m_pc_type.empty()) {
       m_multigrid = std::make_unique<Multigrid<double>>(
           m_ranks, m_dx, m_dy, std::vector<Array2<int>>{patch().unknown}, m_options.multigrid);
+      m_rows = m_multigrid->finest(0).rows_of_owned();
       NUNATAK_PETSC(PCSetType(pc, PCSHELL));
       NUNATAK_PETSC(PCShellSetContext(pc, this));
       NUNATAK_PETSC(PCShellSetName(pc, "multigrid of nunatak"));
@@ -236,6 +236,7 @@ private:
       NUNATAK_PETSC(PCShellSetApply(pc, apply_multigrid));
       return;
     }
+    m_rows = Rows<double>("ssa_rows", m_ranks.patch(), 36);
     std::vector<std::pair<const char*, const char*>> defaults;
     const std::string hypre = given("-pc_hypre_type");
     if (m_pc_type == PCHYPRE && (hypre.empty() || hypre == "boomeramg")) {
@@ -257,16 +258,6 @@ private:
     set_defaults(defaults);
   }
 
-  // The absolute tolerance follows the load, unless the user has set it; create() sets the others.
-  void set_tolerance() {
-    if (!given("-snes_atol").empty()) return;
-    PetscReal relative = 0.0, step = 0.0;
-    PetscInt steps = 0, evaluations = 0;
-    NUNATAK_PETSC(SNESGetTolerances(m_snes, nullptr, &relative, &step, &steps, &evaluations));
-    NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm, relative,
-                                    step, steps, evaluations));
-  }
-
   void iterate(double start) {
     PetscReal speed = 0.0;
     NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
@@ -276,7 +267,9 @@ private:
     NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
     if (m_report.load_norm == 0.0)
       m_report.load_norm = m_report.initial_residual; // driven by prescribed velocities only
-    set_tolerance();
+    if (given("-snes_atol").empty())                  // create() sets the other tolerances
+      NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm,
+                                      PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
     m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
 
     NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
@@ -400,12 +393,7 @@ private:
   static PetscErrorCode set_up_multigrid(PC pc) {
     SsaSnes* s = nullptr;
     PetscCall(PCShellGetContext(pc, &s));
-    const NinePoint<double>& finest = s->m_multigrid->finest(0);
-    for (int n = 0; n < s->patch().unknowns(); ++n) {
-      const auto [j, i] = s->patch().cell(n);
-      for (int m = 0; m < 36; ++m) finest.A(finest.cells(n), m) = s->m_rows(j, i, m);
-    }
-    s->m_multigrid->set_operator();
+    s->m_multigrid->set_operator(); // m_rows are its finest matrix
     return 0;
   }
 
@@ -455,11 +443,7 @@ bool asks_for_petsc() {
   NUNATAK_PETSC(PetscOptionsGetAll(nullptr, &all));
   const std::string options = all == nullptr ? "" : all;
   PetscFree(all);
-  bool found = false;
-  for (const char* begin :
-       {"-ssa_ksp_", "-ssa_pc_", "-ssa_snes_", "-ssa_mg_", "-ssa_mat_", "-ssa_sub_"})
-    found = found || options.find(begin) != std::string::npos;
-  return found;
+  return std::regex_search(options, std::regex("-ssa_(ksp|pc|snes|mg|mat|sub)_"));
 }
 
 } // namespace

@@ -23,7 +23,7 @@
 
 #include "kernels/ssa/solver.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
-#include "miniapp/model/dmda.hpp"
+#include "miniapp/model/grid.hpp"
 
 #include <memory>
 #include <string>

@@ -209,12 +209,8 @@ std::vector<Box> Arrays::read_boxes(std::size_t v) const {
   std::vector<Box> boxes;
   if (m_of[v] == nullptr) return boxes;
   if (m_workload.owners) {
-    Box box{{}, m_workload.shape(m_workload.variables[v])};
-    box.start.assign(box.count.size(), 0);
-    const std::size_t d = io::dimension_to_cut(box.count, m_ranks), length = box.count[d];
-    box.start[d] = length * m_rank / m_ranks;
-    box.count[d] = length * (m_rank + 1) / m_ranks - box.start[d];
-    boxes.push_back(box);
+    const Indices shape = m_workload.shape(m_workload.variables[v]);
+    boxes.push_back(io::part_of(Box{Indices(shape.size(), 0), shape}, m_rank, m_ranks));
   } else {
     for (const Part& part : m_of[v]->parts) boxes.push_back(part.box);
   }

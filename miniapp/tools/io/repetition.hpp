@@ -8,7 +8,6 @@
 #include "io/async/servers.hpp"
 #include "io/layouts/split_files.hpp"
 #include "io/reader.hpp"
-#include "io/registry.hpp"
 #include "io/statistics.hpp"
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
@@ -22,19 +21,6 @@
 #include <string>
 
 namespace nunatak::tools {
-
-/// An output method as given: "netcdf4/zslab/order=zyx".
-struct OutputMethod {
-  std::string text, order; ///< order: of the dimensions in the file
-  io::Options options;
-
-  /// One that can be read.
-  bool leaves_file() const { return io::has_features(options, io::netcdf); }
-  /// A file per aggregator.
-  bool leaves_subfiles() const {
-    return io::has_features(options, io::subfiles | io::netcdf) && io::layout_row(options).subfiles;
-  }
-};
 
 /// `n` multiplications and additions on eight independent numbers that stay near 1.
 inline double multiply_add(double n) {

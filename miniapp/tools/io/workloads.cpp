@@ -436,10 +436,9 @@ Workload make_workload(const std::string& name, double scale, bool scale_levels,
   const std::size_t colon = name.find(':');
   const std::string system = name.substr(0, colon),
                     detail = colon == std::string::npos ? "" : name.substr(colon + 1);
-  if (!(scale > 0.0 && scale <= 100.0)) {
-    throw Error("option -scale: expected a number above 0 and at most 100, found " +
+  if (!(scale >= 1e-6 && scale <= 100.0))
+    throw Error("option -scale: expected a number from 1e-6 to 100, found " +
                 std::to_string(scale));
-  }
   const auto found = std::find_if(systems.begin(), systems.end(),
                                   [&](const System& known) { return known.name == system; });
   if (found == systems.end())
