@@ -14,6 +14,7 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
+#include "kernels/grid/widths.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -141,9 +142,16 @@ template <int N, class Terms, class Prepare> struct BlockOfSums {
   std::int64_t count;
 
   KOKKOS_INLINE_FUNCTION void operator()(std::int64_t b, ReproducibleSums<N>& result) const {
-    const std::int64_t end = (b + 1) * length < count ? (b + 1) * length : count;
-    for (std::int64_t n = b * length; loops_on_host && n < end; ++n) prepare(n);
-    add<0>(b * length, end, result);
+    const std::int64_t first = b * length, end = first + length < count ? first + length : count;
+    if constexpr (loops_on_host) {
+      const auto all = [this, first, end](ReproducibleSums<N>& sums) {
+        for (std::int64_t n = first; n < end; ++n) prepare(n);
+        add<0>(first, end, sums);
+      };
+      widely(all, result);
+    } else {
+      add<0>(first, end, result);
+    }
   }
   template <int K>
   KOKKOS_INLINE_FUNCTION void add(std::int64_t first, std::int64_t last,

@@ -81,14 +81,14 @@ inline Strip widened(Strip s, int dx, int dy, int more) {
   return s;
 }
 
-/// The cells of a strip of `p` (view indices) in an array over `array`, in raster order.
+/// The positions of a strip of `p` (view indices) in an array over `array`, in raster order.
 inline std::vector<int> places_in(const Patch& array, const Patch& p, const Strip& s) {
   std::vector<int> places;
   for (int j = s.j0; j < s.j1; ++j) {
     for (int i = s.i0; i < s.i1; ++i) {
       const int row = p.global_j(j) - array.ys + 1, column = p.global_i(i) - array.xs + 1;
       if (row >= 0 && row <= array.ym + 1 && column >= 0 && column <= array.xm + 1)
-        places.push_back(row * (array.xm + 2) + column);
+        places.push_back(row * row_length(array) + column);
     }
   }
   return places;
@@ -181,7 +181,8 @@ public:
     m_give_back.keep(above, below);
   }
 
-  /// Moves `width` values per owned cell from from(patch) below to to(patch) of the merged patches.
+  /// Moves `width` values per owned cell from from(patch) below to to(patch) of the merged patches,
+  /// CellValues.
   /// Communicates: a message from each patch that is not the first of its block.
   template <class F, class G> void gather(int width, const F& from, const G& to) {
     m_gather.move(width, from, to);

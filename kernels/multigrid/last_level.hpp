@@ -77,9 +77,9 @@ public:
   LastLevel() = default;
   /// `part`: the level, a grid of the size of `d` on one rank.
   LastLevel(const NinePoint<Real>& part, const Decomposition& d)
-      : m_A(part.A.data()), m_b(part.b.data()), m_x(part.x.data()), m_cells(part.cells),
-        m_unknowns(part.size()), m_stride(part.patch.xm + 2), m_rows(d.My), m_columns(d.Mx),
-        m_periodic_x(d.periodic_x), m_periodic_y(d.periodic_y), m_inverse(2 * part.size()) {}
+      : m_A(part.A), m_b(part.b), m_x(part.x), m_cells(part.cells), m_unknowns(part.size()),
+        m_stride(part.stride()), m_rows(d.My), m_columns(d.Mx), m_periodic_x(d.periodic_x),
+        m_periodic_y(d.periodic_y), m_inverse(2 * part.size()) {}
 
   /// Computes the inverse of the current matrix. One launch.
   void find_inverse() const {
@@ -111,7 +111,7 @@ public:
         for (int m = 0; m < 4; ++m) {
           const int row = 2 * n + m / 2, column = 2 * other + m % 2;
           if (column > row) continue;
-          M[row * size + column] += m_A[36 * static_cast<std::ptrdiff_t>(c) + 4 * slot + m];
+          M[row * size + column] += m_A(c, 4 * slot + m);
           M[column * size + row] = M[row * size + column];
         }
       }
@@ -121,11 +121,8 @@ public:
   }
   KOKKOS_INLINE_FUNCTION void solve(const Team& team) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, 2 * m_unknowns), [&](int k) {
-      const auto at = [&](int n) {
-        return 2 * static_cast<std::ptrdiff_t>(m_cells(n / 2)) + n % 2;
-      };
-      const auto b = [&](int n) { return static_cast<double>(m_b[at(n)]); };
-      m_x[at(k)] = static_cast<Real>(m_inverse.row_times(k, b));
+      const auto b = [&](int n) { return static_cast<double>(m_b(m_cells(n / 2), n % 2)); };
+      m_x(m_cells(k / 2), k % 2) = static_cast<Real>(m_inverse.row_times(k, b));
     });
   }
 
@@ -138,8 +135,7 @@ private:
     return periodic ? (i - 1 + m) % m + 1 : i;
   }
 
-  const Real *m_A = nullptr, *m_b = nullptr;
-  Real* m_x = nullptr;
+  CellValues<Real> m_A, m_b, m_x;
   Kokkos::View<int*, Mem> m_cells;
   int m_unknowns = 0, m_stride = 0, m_rows = 0, m_columns = 0;
   bool m_periodic_x = false, m_periodic_y = false;

@@ -86,24 +86,13 @@ template <class Real> int Multigrid<Real>::rings_of(const Decomposition& d, bool
   return d.size() == 1 || d.periodic_x || d.periodic_y || !patches_have(d, rings) ? 1 : rings;
 }
 
-/// Copies the owned cells of `from`, over `p`, to `to`, over `array`, which contains `p`.
-inline void copy_owned(const Patch& p, const Array2<int>& from, const Patch& array,
-                       const Array2<int>& to) {
-  const int rows = p.ys - array.ys, columns = p.xs - array.xs;
-  for_each_cell(
-      "multigrid: unknowns", p,
-      KOKKOS_LAMBDA(int j, int i) { to(j + rows, i + columns) = from(j, i); });
-}
-
 template <class Real>
 void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
   const int rings = rings_of(holders.decomposition(), true);
   std::vector<Array2<int>> cells;
   for (int n = 0; n < holders.local_size(); ++n) {
-    const Patch p = holders.patch(n), array = grown(p, rings - 1);
-    const auto from = active[n], to = rings == 1 ? from : make_array<int>("active", array);
-    cells.push_back(to);
-    if (rings > 1) copy_owned(p, from, array, to); // else it has its ghosts
+    const Patch p = holders.patch(n);
+    cells.push_back(with_lanes(p, active[n], grown(p, rings - 1)));
   }
   add_level(holders, true, rings, cells);
 }
@@ -114,7 +103,7 @@ void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
   Level level{
       holders, Chebyshev{degree(finest)}, rings, halo(holders, rings), {}, {}, Next::none, {}, {},
       {}};
-  const auto data = [&](std::size_t n) { return cells[n].data(); };
+  const auto data = [&](std::size_t n) { return values_of(cells[n]); };
   if (!cells.empty() && (rings > 1 || !m_levels.empty()))
     level.halo.move(1, data, data); // the finest grid may have its ghosts
   level.halo.keep(cells, cells);
@@ -135,7 +124,8 @@ template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
     fine.x.push_back(x_axis(d, part.patch, array, halving));
     fine.y.push_back(y_axis(d, part.patch, array, halving));
-    cells.push_back(coarse_cells(array, p, part.active, fine.x.back(), fine.y.back()));
+    cells.push_back(with_lanes(
+        array, coarse_cells(array, p, part.active, fine.x.back(), fine.y.back()), array));
   }
   fine.next = Next::coarser;
   add_level(holders, false, rings, cells);
@@ -157,10 +147,10 @@ template <class Real> void Multigrid<Real>::add_merged(int side) {
   std::vector<Array2<int>> from, cells;
   for (const NinePoint<Real>& part : fine.parts) from.push_back(part.active);
   for (int n = 0; n < holders.local_size(); ++n)
-    cells.push_back(make_array<int>("active", grown(holders.patch(n), rings - 1)));
+    cells.push_back(make_marks(grown(holders.patch(n), rings - 1)));
   fine.merge.gather(
-      1, [&](std::size_t n) { return from[n].data(); },
-      [&](std::size_t n) { return cells[n].data(); });
+      1, [&](std::size_t n) { return values_of(from[n]); },
+      [&](std::size_t n) { return values_of(cells[n]); });
   add_level(holders, finest, rings, cells);
   m_levels[m_levels.size() - 2].merge.keep(from, cells);
 }
@@ -313,15 +303,19 @@ template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int re
     update_steps();
     ring -= 1;
     for (Passes<Real>& p : level.passes) {
-      step_ghosts(p, ring + 1, ring + 1);
+      move(p, ring + 1, ring + 1);
       step(p, factors, ring);
     }
     work(level, visits_of_product, 1, ring);
   }
   if (residual >= 0) update_steps();
   for (Passes<Real>& p : level.passes) {
-    if (residual >= 0) step_ghosts(p, residual + 1, ring);
-    finish(p, residual >= 0, std::max(residual, 0));
+    if (residual < 0) {
+      move(p, 0, 0);
+    } else {
+      move(p, residual + 1, ring);
+      finish(p, residual);
+    }
   }
   if (residual >= 0) work(level, visits_of_product, 1, residual);
 }
@@ -335,18 +329,22 @@ void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
   std::vector<Passes<Real>> passes(parts.begin(), parts.end());
   for (std::size_t n = 0; n < parts.size(); ++n) {
     parts[n].choose(chosen[n], counts[n]);
-    Kokkos::deep_copy(parts[n].d, Real(0));
-    Kokkos::deep_copy(parts[n].e, Real(0));
+    Kokkos::deep_copy(parts[n].d.memory, Real(0));
+    Kokkos::deep_copy(parts[n].e.memory, Real(0));
     invert_diagonal(passes[n], 0);
     start_from_zero(passes[n], level.polynomial, 0);
   }
-  const auto steps = [&parts](std::size_t n) { return parts[n].d.data(); };
+  const auto steps = [&parts](std::size_t n) -> CellValues<Real> { return parts[n].d; };
   for (int k = 1; k < level.polynomial.degree; ++k) {
     factors.next();
+    for (Passes<Real>& p : passes) p.run();
     level.halo.move(2, steps, steps);
     for (Passes<Real>& p : passes) step(p, factors, 0);
   }
-  for (Passes<Real>& p : passes) finish(p, false, 0);
+  for (Passes<Real>& p : passes) {
+    move(p, 0, 0);
+    p.run();
+  }
 }
 
 template class Multigrid<float>;

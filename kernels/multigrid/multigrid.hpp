@@ -126,7 +126,7 @@ private:
   void update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows);
   void update_solution(Level& level);
   static auto data(const Level& level, Rows<Real> NinePoint<Real>::*rows) {
-    return [&level, rows](std::size_t n) { return (level.parts[n].*rows).data(); };
+    return [&level, rows](std::size_t n) -> CellValues<Real> { return level.parts[n].*rows; };
   }
 
   MultigridOptions m_options;

@@ -12,31 +12,111 @@
 //
 // All passes read a row of the matrix while it is in cache, if about as many rows as there are
 // passes fit: it comes from memory once, not once per pass.
+// On a CPU a pass goes block by block (lanes.hpp), on a GPU a thread has a cell.
 #pragma once
 
+#include "kernels/grid/widths.hpp"
 #include "kernels/multigrid/hats.hpp"
 #include "kernels/multigrid/nine_point.hpp"
 
 #include <functional>
+#include <type_traits>
 #include <vector>
 
 namespace nunatak {
+
+/// Planes of vectors: pairs of values of the cell at position c.
+template <class Real, int N> struct Planes {
+  Real* u[N / 2];
+  std::ptrdiff_t to_v;
+  KOKKOS_INLINE_FUNCTION Real& operator()(int c, int n) const { return u[n / 2][c + n % 2 * to_v]; }
+};
+template <class Real, class... Vectors>
+auto planes(const Rows<Real>& first, const Vectors&... others) {
+  return Planes<Real, 2 + 2 * sizeof...(others)>{{first.first, others.first...}, first.value};
+}
+
+/// A pass that computes N values per cell: value n of lane k goes to values[n lanes + k], then to
+/// to(c, n). `compute`: (Lane, values + k), for all lanes, the compiler makes vectors of them; or
+/// (CellBlock, values), if it does so itself. What it computes without an unknown is dropped; there
+/// it reads what is within the arrays.
+template <class Real, int N, class To, class F> struct Pass {
+  To to;
+  F compute;
+  static constexpr bool by_block = std::is_invocable_v<F, const CellBlock&, Real*>;
+
+  void operator()(const RowOfBlocks& row) const {
+    const F f = compute; // a local copy: stores of the loop cannot alias it
+    for (int n = 0; n < row.blocks; ++n) {
+      const CellBlock block = row.block(n);
+      if (block.unknowns == 0) continue;
+      Real values[N * lanes];
+      if constexpr (by_block) {
+        f(block, values);
+      } else {
+        NUNATAK_INDEPENDENT
+        for (int k = 0; k < lanes; ++k) f(Lane{block.first, k, block.row}, values + k);
+      }
+      store(block, values);
+    }
+  }
+  KOKKOS_INLINE_FUNCTION void operator()(const Lane& place) const {
+    Real values[N * lanes];
+    if constexpr (by_block)
+      compute(CellBlock{place.position(), place.row, 1}, values);
+    else
+      compute(place, values);
+    for (int n = 0; n < N; ++n) to(place.position(), n) = values[n * lanes];
+  }
+
+private:
+  void store(const CellBlock& block, const Real* values) const {
+    if (block.unknowns == all_lanes) {
+      for (int n = 0; n < N; ++n) {
+        Real* const written = &to(block.first, n);
+        NUNATAK_INDEPENDENT
+        for (int k = 0; k < lanes; ++k) written[k] = values[n * lanes + k];
+      }
+      return;
+    }
+    for (int k = 0; k < lanes; ++k) {
+      for (int n = 0; n < N && block.is(k); ++n) (&to(block.first, n))[k] = values[n * lanes + k];
+    }
+  }
+};
+
+/// pass(Lane) for each unknown in rings `first` (0: owned) to `last`, on a GPU.
+template <class Real, class P>
+void for_each_unknown(const char* label, const NinePoint<Real>& part, int first, int last,
+                      const P& pass) {
+  const auto marks = part.marks;
+  const Rectangle owned = part.owned;
+  const int stride = part.stride();
+  Kokkos::parallel_for(
+      label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(part.active.size())),
+      KOKKOS_LAMBDA(int c) {
+        const int n = c / lanes, k = c % lanes, j = c / stride, ring = owned.ring(j, c % stride);
+        if ((marks(n) >> k & 1u) != 0 && ring >= first && ring <= last) pass(Lane{n * lanes, k, j});
+      });
+}
 
 template <class Real> class Passes {
 public:
   explicit Passes(NinePoint<Real>& part) : m_part(&part) {}
   NinePoint<Real>& part() const { return *m_part; }
 
-  /// A pass f(c) over the unknowns in rings `first` (0: owned) to `last`, before or in run(). One
-  /// over ghosts alone (first > 0) goes with the next pass, and neither may need the other.
-  template <class F> void add(const char* label, int first, int last, const F& f) {
-    if (!keep(*m_part, HatAxis{}, first, last, f)) for_each_unknown(label, *m_part, first, last, f);
+  /// A pass over the unknowns in rings `first` (0: owned) to `last`, before or in run(). One over
+  /// ghosts alone (first > 0) goes with the next pass, and neither may need the other.
+  template <int N, class To, class F>
+  void add(const char* label, int first, int last, const To& to, const F& compute) {
+    add(label, *m_part, HatAxis{}, first, last, Pass<Real, N, To, F>{to, compute});
   }
-  /// A pass f(c) over the owned unknowns of the next coarser grid, `y` the axis between both. It
+  /// A pass over the owned unknowns of the next coarser grid, `y` the axis between both. It
   /// computes values at a coarse point from values at the fine point below and around it.
-  template <class F>
-  void add_coarse(const char* label, const NinePoint<Real>& coarse, const HatAxis& y, const F& f) {
-    if (!keep(coarse, y, 0, 0, f)) for_each_unknown(label, coarse, 0, 0, f);
+  template <int N, class To, class F>
+  void add_coarse(const char* label, const NinePoint<Real>& coarse, const HatAxis& y, const To& to,
+                  const F& compute) {
+    add(label, coarse, y, 0, 0, Pass<Real, N, To, F>{to, compute});
   }
 
   /// Runs the passes that were added since the last call. No communication may be needed between.
@@ -46,7 +126,7 @@ public:
       const auto once = [this](int) {
         const int rows = m_part->active.extent_int(0);
         for (int time = 0; time < rows + m_passes.back().delay; ++time) {
-          for (const Pass& pass : m_passes) pass.run(time - pass.delay);
+          for (const Kept& pass : m_passes) pass.fine_row(time - pass.delay);
         }
       };
       Kokkos::parallel_for("multigrid: passes", Kokkos::RangePolicy<Exec>(0, 1), once);
@@ -56,42 +136,39 @@ public:
   }
 
 private:
-  struct Pass {
+  struct Kept {
     const NinePoint<Real>* part;
     HatAxis y; ///< from rows of the level to rows of `part`
     int delay, first, last;
-    std::function<void(const int*, const int*)> stretch;
+    std::function<void(const RowOfBlocks&)> visit;
 
-    void run(int fine_row) const {
-      const int j = y.parent(fine_row);
-      if (fine_row < 0 || y.centre(j) != fine_row) return; // between two rows of a coarser grid
-      if (j < 0 || j >= part->active.extent_int(0)) return;
-      const auto [begin, end] = part->row(j, last);
-      if (first == 0) return stretch(begin, end);
-      const auto [inner, outer] = part->row(j, first - 1);
-      stretch(begin, inner == outer ? end : inner);
-      if (inner != outer) stretch(outer, end);
+    void fine_row(int fine_j) const {
+      const int j = y.parent(fine_j);
+      if (fine_j < 0 || y.centre(j) != fine_j) return; // between two rows of a coarser grid
+      if (j >= 0 && j < part->active.extent_int(0)) row(j);
     }
+    void row(int j) const { visit(part->row(j, first, last)); }
   };
 
-  /// True if run() will do it.
-  template <class F>
-  bool keep(const NinePoint<Real>& part, const HatAxis& y, int first, int last, const F& f) {
+  template <class P>
+  void add(const char* label, const NinePoint<Real>& part, const HatAxis& y, int first, int last,
+           const P& pass) {
+    if (first > 0 && part.within_ring(last) == part.within_ring(first - 1)) return;
     if constexpr (loops_on_host) {
-      if (!m_part->has_rows()) return false;
-      m_delay += first > 0 ? 0 : 1;
-      m_passes.push_back({&part, y, first > 0 ? m_delay + 1 : m_delay, first, last,
-                          [f](const int* begin, const int* end) {
-                            const F g = f; // a local copy: stores of the loop cannot alias it
-                            for (const int* c = begin; c != end; ++c) g(*c);
-                          }});
-      return true;
+      const bool together = m_part->wavefront();
+      if (together && first == 0) m_delay += 1;
+      const Kept kept{&part, y,    first > 0 ? m_delay + 1 : m_delay,
+                      first, last, [pass](const RowOfBlocks& s) { widely(pass, s); }};
+      if (together) return m_passes.push_back(kept);
+      Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, part.active.extent_int(0)),
+                           [kept](int j) { kept.row(j); });
+    } else {
+      for_each_unknown(label, part, first, last, pass);
     }
-    return false;
   }
 
   NinePoint<Real>* m_part;
-  std::vector<Pass> m_passes;
+  std::vector<Kept> m_passes;
   int m_delay = -1; ///< of the last pass
 };
 

@@ -2,9 +2,9 @@
 // (halo.hpp). Both ends list the same cells in the same order: values travel without positions.
 #pragma once
 
-#include "kernels/grid/array.hpp"
 #include "kernels/grid/list.hpp"
 #include "kernels/grid/ranks.hpp"
+#include "kernels/multigrid/lanes.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -68,23 +68,23 @@ private:
 
 using RoutePlaces = Kokkos::View<int*, Mem>;
 
-/// to[k] = from[places[k]], or to[places[k]] = from[k], for `width` values per cell.
-template <class T> void gather_cells(const RoutePlaces& places, int width, const T* from, T* to) {
+/// Values of the cells at `places` into a list, `width` per cell, and back.
+template <class T>
+void gather_cells(const RoutePlaces& places, int width, const CellValues<T>& from, T* to) {
   Kokkos::parallel_for(
       "route: pack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))),
       KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
-          to[static_cast<std::ptrdiff_t>(k) * width + m] =
-              from[static_cast<std::ptrdiff_t>(places(k)) * width + m];
+          to[static_cast<std::ptrdiff_t>(k) * width + m] = from(places(k), m);
       });
 }
-template <class T> void scatter_cells(const RoutePlaces& places, int width, const T* from, T* to) {
+template <class T>
+void scatter_cells(const RoutePlaces& places, int width, const T* from, const CellValues<T>& to) {
   Kokkos::parallel_for(
       "route: unpack", Kokkos::RangePolicy<Exec>(0, static_cast<int>(places.extent(0))),
       KOKKOS_LAMBDA(int k) {
         for (int m = 0; m < width; ++m)
-          to[static_cast<std::ptrdiff_t>(places(k)) * width + m] =
-              from[static_cast<std::ptrdiff_t>(k) * width + m];
+          to(places(k), m) = from[static_cast<std::ptrdiff_t>(k) * width + m];
       });
 }
 
@@ -224,7 +224,8 @@ public:
     end.list();
   }
 
-  /// Moves `width` values per cell from source(patch) to target(patch). One round of messages.
+  /// Moves `width` values per cell from source(patch) to target(patch), CellValues. One round of
+  /// messages.
   template <class F, class G> void move(int width, const F& source, const G& target) {
     move(m_there, width, start, source, end, target);
   }
@@ -239,7 +240,7 @@ private:
     if (empty()) return;
     if (mail == nullptr) mail = std::make_unique<Mail>(*m_all);
     mail->clear();
-    using T = std::remove_reference_t<decltype(*target(std::size_t{0}))>;
+    using T = typename decltype(target(std::size_t{0}))::value_type;
     const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
     from.reserve(bytes_of_cell);
     to.reserve(bytes_of_cell);

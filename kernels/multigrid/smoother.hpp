@@ -13,8 +13,8 @@
 //   d_0 = (S D)^-1 r/theta,   rho_k = 1/(2 theta/delta - rho_{k-1})
 //   d_k = rho_k rho_{k-1} d_{k-1} + 2 rho_k/delta (S D)^-1 r,   x += d_k
 //
-// Smoothing has the arithmetic of one unknown; the functions after it are passes (passes.hpp) over
-// the unknowns in rings 0 (owned) to `ring`. They need their input in one ring more.
+// Smoothing has the arithmetic of one unknown cell; the functions after it are passes (passes.hpp)
+// over the unknowns in rings 0 (owned) to `ring`. They need their input in one ring more.
 #pragma once
 
 #include "kernels/multigrid/passes.hpp"
@@ -46,139 +46,174 @@ struct ChebyshevSteps {
   }
 };
 
-/// The arithmetic of the unknown at position c of a part of a level.
+/// The values of a cell.
+template <class Real> struct Pair { Real u, v; };
+
+/// The arithmetic of an unknown cell of a part of a level.
 template <class Real> struct Smoothing {
-  const Real *A, *inverse, *b;
-  Real *x, *r, *d, *e;
-  int stride;
+  const Real *A, *inverse, *b, *x, *r, *d; ///< of vectors the plane of u
+  std::ptrdiff_t plane, stride;
 
   explicit Smoothing(const NinePoint<Real>& p)
-      : A(p.A.data()), inverse(p.inverse.data()), b(p.b.data()), x(p.x.data()), r(p.r.data()),
-        d(p.d.data()), e(p.e.data()), stride(p.patch.xm + 2) {}
+      : A(p.A.first), inverse(p.inverse.first), b(p.b.first), x(p.x.first), r(p.r.first),
+        d(p.d.first), plane(p.x.value), stride(p.stride()) {}
 
-  /// x = 0, r = b, d = (S D)^-1 r/theta.
-  KOKKOS_INLINE_FUNCTION void start_from_zero(int c, Real scale) const {
-    const auto at = 2 * static_cast<std::ptrdiff_t>(c);
-    const Real *f = b + at, *q = inverse + 2 * at;
-    Real *px = x + at, *pr = r + at, *pd = d + at;
-    px[0] = px[1] = 0;
-    pr[0] = f[0];
-    pr[1] = f[1];
-    pd[0] = scale * (q[0] * f[0] + q[1] * f[1]);
-    pd[1] = scale * (q[2] * f[0] + q[3] * f[1]);
+  KOKKOS_FORCEINLINE_FUNCTION Pair<Real> of(const Real* y, const Lane& p) const {
+    return {y[p.position()], y[p.position() + plane]};
   }
-  /// r = b - A x, d = (S D)^-1 r/theta.
-  KOKKOS_INLINE_FUNCTION void start(int c, Real scale) const {
-    const auto at = 2 * static_cast<std::ptrdiff_t>(c);
-    Real u = 0, v = 0;
-    row_product(A + 18 * at, x + at, stride, u, v);
-    const Real *f = b + at, *q = inverse + 2 * at;
-    Real *pr = r + at, *pd = d + at;
-    pr[0] = f[0] - u;
-    pr[1] = f[1] - v;
-    pd[0] = scale * (q[0] * pr[0] + q[1] * pr[1]);
-    pd[1] = scale * (q[2] * pr[0] + q[3] * pr[1]);
+  KOKKOS_FORCEINLINE_FUNCTION static void put(const Pair<Real>& value, Real* out) {
+    out[0] = value.u;
+    out[lanes] = value.v;
   }
-  /// x += d, r -= A d, and the next step e = keep d + push (S D)^-1 r.
-  KOKKOS_INLINE_FUNCTION void step(int c, Real keep, Real push) const {
-    const auto at = 2 * static_cast<std::ptrdiff_t>(c);
-    Real u = 0, v = 0;
-    row_product(A + 18 * at, d + at, stride, u, v);
-    const Real *pd = d + at, *q = inverse + 2 * at;
-    Real *px = x + at, *pr = r + at, *pe = e + at;
-    px[0] += pd[0];
-    px[1] += pd[1];
-    pr[0] -= u;
-    pr[1] -= v;
-    // lab 7 begin: the next step | stub: throw "lab 7: not written yet";
-    pe[0] = keep * pd[0] + push * (q[0] * pr[0] + q[1] * pr[1]);
-    pe[1] = keep * pd[1] + push * (q[2] * pr[0] + q[3] * pr[1]);
-    // lab 7 end
+  /// The block (S D)^-1, row by row: q[0], q[lanes], q[2 lanes], q[3 lanes].
+  KOKKOS_FORCEINLINE_FUNCTION const Real* block(const Lane& p) const {
+    return inverse + 4 * static_cast<std::ptrdiff_t>(p.first) + p.lane;
   }
-  /// x += d, and r -= A d with_residual.
-  KOKKOS_INLINE_FUNCTION void finish(int c, bool with_residual) const {
-    const auto at = 2 * static_cast<std::ptrdiff_t>(c);
-    const Real* pd = d + at;
-    Real *px = x + at, *pr = r + at;
-    px[0] += pd[0];
-    px[1] += pd[1];
-    if (!with_residual) return;
-    Real u = 0, v = 0;
-    row_product(A + 18 * at, pd, stride, u, v);
-    pr[0] -= u;
-    pr[1] -= v;
+  /// (S D)^-1 r/theta, scale = 1/theta.
+  KOKKOS_FORCEINLINE_FUNCTION Pair<Real> first_step(const Lane& p, const Pair<Real>& residual,
+                                                    Real scale) const {
+    const Real* q = block(p);
+    return {scale * (q[0] * residual.u + q[lanes] * residual.v),
+            scale * (q[2 * lanes] * residual.u + q[3 * lanes] * residual.v)};
+  }
+  /// y + z, y - A z.
+  KOKKOS_FORCEINLINE_FUNCTION Pair<Real> sum(const Real* y, const Real* z, const Lane& p) const {
+    const Pair<Real> a = of(y, p), b_ = of(z, p);
+    return {a.u + b_.u, a.v + b_.v};
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Pair<Real> residual(const Real* y, const Real* z,
+                                                  const Lane& p) const {
+    const Real *a = A + 36 * static_cast<std::ptrdiff_t>(p.first) + p.lane, *u = z + p.position(),
+               *v = u + plane;
+    Real uu = 0, uv = 0, vu = 0, vv = 0;
+    const auto add = [&](std::ptrdiff_t at) {
+      uu += a[0] * u[at];
+      uv += a[lanes] * v[at];
+      vu += a[2 * lanes] * u[at];
+      vv += a[3 * lanes] * v[at];
+      a += 4 * lanes;
+    };
+    const auto add_three = [&](std::ptrdiff_t at) {
+      add(at - 1);
+      add(at);
+      add(at + 1);
+    };
+    add_three(-stride);
+    add_three(0);
+    add_three(stride);
+    const Pair<Real> before = of(y, p);
+    return {before.u - (uu + uv), before.v - (vu + vv)};
   }
 };
 
 /// (S D)^-1. A block D that is singular to rounding is replaced by its trace times the identity,
 /// which is not smaller.
 template <class Real> void invert_diagonal(Passes<Real>& passes, int ring) {
-  const auto A = passes.part().A, inverse = passes.part().inverse;
-  passes.add(
-      "multigrid: inverses", 0, ring, KOKKOS_LAMBDA(int c) {
-        const Real *row = A.data() + 36 * static_cast<std::ptrdiff_t>(c), *a = row + 16;
-        Real* q = inverse.data() + 4 * static_cast<std::ptrdiff_t>(c);
-        const double uu = a[0], uv = a[1], vv = a[3], trace = uu + vv, det = uu * vv - uv * uv;
+  const Real* const A = passes.part().A.first;
+  const CellValues<Real> inverse = passes.part().inverse;
+  passes.template add<4>(
+      "multigrid: inverses", 0, ring, inverse, KOKKOS_LAMBDA(const Lane& p, Real* out) {
+        const Real* row = A + 36 * static_cast<std::ptrdiff_t>(p.first) + p.lane;
+        const double uu = row[16 * lanes], uv = row[17 * lanes], vv = row[19 * lanes];
+        const double trace = uu + vv, det = uu * vv - uv * uv;
         const bool regular = det > 1e-6 * trace * trace;
-        const double other = trace > 0.0 ? 1.0 / trace : 0.0;
-        const auto q0 = static_cast<Real>(regular ? vv / det : other);
-        const auto q1 = static_cast<Real>(regular ? -uv / det : 0.0);
-        const auto q3 = static_cast<Real>(regular ? uu / det : other);
-        Four<Real> sum{};
-        for (int slot = 0; slot < 9; ++slot, row += 4) {
-          Four<Real> product =
-              Four<Real>{q0, q0, q1, q1} * Four<Real>{row[0], row[1], row[0], row[1]};
-          product += Four<Real>{q1, q1, q3, q3} * Four<Real>{row[2], row[3], row[2], row[3]};
-          sum += Four<Real>{Kokkos::abs(product[0]), Kokkos::abs(product[1]),
-                            Kokkos::abs(product[2]), Kokkos::abs(product[3])};
-        }
-        const Real S = sum[0] + sum[1] > sum[2] + sum[3] ? sum[0] + sum[1] : sum[2] + sum[3];
-        const Real scale = S > 0 ? 1 / S : 0;
-        q[0] = scale * q0;
-        q[1] = q[2] = scale * q1;
-        q[3] = scale * q3;
+        // divisions without a condition, so that the loop over lanes is vectorised
+        const double of_trace = 1.0 / trace, other = trace > 0.0 ? of_trace : 0.0;
+        const double vv_of_det = vv / det, uv_of_det = -uv / det, uu_of_det = uu / det;
+        const auto q0 = static_cast<Real>(regular ? vv_of_det : other);
+        const auto q1 = static_cast<Real>(regular ? uv_of_det : 0.0);
+        const auto q3 = static_cast<Real>(regular ? uu_of_det : other);
+        Real sum[4] = {};
+        const auto add_three = [&] {
+          for (int n = 0; n < 3; ++n, row += 4 * lanes) {
+            sum[0] += Kokkos::abs(q0 * row[0] + q1 * row[2 * lanes]);
+            sum[1] += Kokkos::abs(q0 * row[lanes] + q1 * row[3 * lanes]);
+            sum[2] += Kokkos::abs(q1 * row[0] + q3 * row[2 * lanes]);
+            sum[3] += Kokkos::abs(q1 * row[lanes] + q3 * row[3 * lanes]);
+          }
+        };
+        add_three();
+        add_three();
+        add_three();
+        const Real u = sum[0] + sum[1], v = sum[2] + sum[3], S = u > v ? u : v;
+        const Real of_S = 1 / S, scale = S > 0 ? of_S : 0;
+        out[0] = scale * q0;
+        out[lanes] = out[2 * lanes] = scale * q1;
+        out[3 * lanes] = scale * q3;
       });
 }
 
-/// Needs b in rings 0 to `ring`.
+/// x = 0, r = b and d. Needs b in rings 0 to `ring`.
 template <class Real>
 void start_from_zero(Passes<Real>& passes, const Chebyshev& polynomial, int ring) {
-  const Smoothing<Real> s(passes.part());
+  const NinePoint<Real>& part = passes.part();
+  const Smoothing<Real> s(part);
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
-  passes.add(
-      "multigrid: start", 0, ring, KOKKOS_LAMBDA(int c) { s.start_from_zero(c, scale); });
+  passes.template add<6>(
+      "multigrid: start", 0, ring, planes(part.x, part.r, part.d),
+      KOKKOS_LAMBDA(const Lane& p, Real* out) {
+        const Pair<Real> r = s.of(s.b, p);
+        s.put({0, 0}, out);
+        s.put(r, out + 2 * lanes);
+        s.put(s.first_step(p, r, scale), out + 4 * lanes);
+      });
 }
 
-/// x += d in the ghosts of rings `first` to `last`, as their owners do in the next pass, to save an
-/// exchange of x.
-template <class Real> void step_ghosts(Passes<Real>& passes, int first, int last) {
-  const Smoothing<Real> s(passes.part());
-  passes.add(
-      "multigrid: step of ghosts", first, last, KOKKOS_LAMBDA(int c) { s.finish(c, false); });
-}
-
-/// Needs x.
+/// r = b - A x, and d. Needs x.
 template <class Real> void start(Passes<Real>& passes, const Chebyshev& polynomial, int ring) {
-  const Smoothing<Real> s(passes.part());
+  const NinePoint<Real>& part = passes.part();
+  const Smoothing<Real> s(part);
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
-  passes.add(
-      "multigrid: residual", 0, ring, KOKKOS_LAMBDA(int c) { s.start(c, scale); });
+  passes.template add<4>(
+      "multigrid: residual", 0, ring, planes(part.r, part.d),
+      KOKKOS_LAMBDA(const Lane& p, Real* out) {
+        const Pair<Real> r = s.residual(s.b, s.x, p);
+        s.put(r, out);
+        s.put(s.first_step(p, r, scale), out + 2 * lanes);
+      });
 }
 
-/// Swaps d and e for later passes. Needs d.
+/// x += d in rings `first` to `last`. Of ghosts as their owners do in the next pass, to save an
+/// exchange of x.
+template <class Real> void move(Passes<Real>& passes, int first, int last) {
+  const Smoothing<Real> s(passes.part());
+  passes.template add<2>(
+      "multigrid: move", first, last, planes(passes.part().x),
+      KOKKOS_LAMBDA(const Lane& p, Real* out) { s.put(s.sum(s.x, s.d, p), out); });
+}
+
+/// x += d, r -= A d, and the next step e = keep d + push (S D)^-1 r. Swaps d and e for later
+/// passes. Needs d.
 template <class Real> void step(Passes<Real>& passes, const ChebyshevSteps& factors, int ring) {
-  const Smoothing<Real> s(passes.part());
+  NinePoint<Real>& part = passes.part();
+  const Smoothing<Real> s(part);
   const auto keep = static_cast<Real>(factors.keep), push = static_cast<Real>(factors.push);
-  passes.add(
-      "multigrid: step", 0, ring, KOKKOS_LAMBDA(int c) { s.step(c, keep, push); });
-  std::swap(passes.part().d, passes.part().e);
+  passes.template add<6>(
+      "multigrid: step", 0, ring, planes(part.x, part.r, part.e),
+      KOKKOS_LAMBDA(const Lane& p, Real* out) {
+        const Pair<Real> d = s.of(s.d, p), r = s.residual(s.r, s.d, p);
+        const Real* q = s.block(p);
+        Pair<Real> e;
+        // lab 7 begin: the next step | stub: throw "lab 7: not written yet";
+        e.u = keep * d.u + push * (q[0] * r.u + q[lanes] * r.v);
+        e.v = keep * d.v + push * (q[2 * lanes] * r.u + q[3 * lanes] * r.v);
+        // lab 7 end
+        s.put(s.sum(s.x, s.d, p), out);
+        s.put(r, out + 2 * lanes);
+        s.put(e, out + 4 * lanes);
+      });
+  std::swap(part.d, part.e);
 }
 
-/// Needs d, for the residual.
-template <class Real> void finish(Passes<Real>& passes, bool with_residual, int ring) {
+/// x += d, r -= A d. Needs d.
+template <class Real> void finish(Passes<Real>& passes, int ring) {
   const Smoothing<Real> s(passes.part());
-  passes.add(
-      "multigrid: finish", 0, ring, KOKKOS_LAMBDA(int c) { s.finish(c, with_residual); });
+  passes.template add<4>(
+      "multigrid: finish", 0, ring, planes(passes.part().x, passes.part().r),
+      KOKKOS_LAMBDA(const Lane& p, Real* out) {
+        s.put(s.sum(s.x, s.d, p), out);
+        s.put(s.residual(s.r, s.d, p), out + 2 * lanes);
+      });
 }
 
 } // namespace nunatak

@@ -43,34 +43,55 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
 template <class Real>
 void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
               const HatAxis& ay) {
-  const auto A = fine.part().A, B = coarse.A;
-  const auto active = fine.part().active;
-  const int stride = coarse.patch.xm + 2;
-  fine.add_coarse(
-      "multigrid: Galerkin", coarse, ay, KOKKOS_LAMBDA(int c) {
-        const int J = c / stride, I = c % stride;
-        Real wx[5][3], wy[5][3]; // hats I - 1, I, I + 1 at the points centre - 2 .. centre + 2
+  const CellValues<Real> A = fine.part().A, to = coarse.A;
+  const int* active = fine.part().active.data();
+  const int stride = fine.part().stride(), coarse_stride = coarse.stride();
+  fine.template add_coarse<36>(
+      "multigrid: Galerkin", coarse, ay, to, KOKKOS_LAMBDA(const CellBlock& block, Real* out) {
+        const int J = block.row, I = block.first - J * coarse_stride;
+        // Hats of each coarse point at centre - 1, centre, centre + 1 (0 if it is no unknown), and
+        // of I - 1, I, I + 1 at the points centre - 2 .. centre + 2.
+        Real hat[3][lanes_at_once], wx[5][3][lanes_at_once], wy[5][3];
+        for (int o = 0; o < 3; ++o) {
+          for (int k = 0; k < lanes_at_once; ++k)
+            hat[o][k] = block.is(k) ? static_cast<Real>(ax.value(I + k, o - 1)) : Real(0);
+        }
         for (int o = 0; o < 5; ++o) {
           for (int s = 0; s < 3; ++s) {
-            wx[o][s] = static_cast<Real>(ax.neighbour_value(I, o - 2, s - 1));
             wy[o][s] = static_cast<Real>(ay.neighbour_value(J, o - 2, s - 1));
+            for (int k = 0; k < lanes_at_once; ++k)
+              wx[o][s][k] = static_cast<Real>(ax.neighbour_value(I + k, o - 2, s - 1));
           }
         }
-        Real sum[36] = {};
+        const Real nothing[loops_on_host ? 36 * lanes : 1] = {}; // a row without an unknown
+        Real sum[36][lanes_at_once] = {};
         for (int oj = 0; oj < 3; ++oj) {
           const auto weight_y = static_cast<Real>(ay.value(J, oj - 1));
           if (weight_y == 0) continue;
-          Real line[36] = {}; // slots: rows of the fine grid, hats along x
+          Real line[36][lanes_at_once] = {}; // slots: rows of the fine grid, hats along x
           for (int oi = 0; oi < 3; ++oi) {
-            const auto weight = weight_y * static_cast<Real>(ax.value(I, oi - 1));
-            const int j = ay.centre(J) + oj - 1, i = ax.centre(I) + oi - 1;
-            if (weight == 0 || active(j, i) == 0) continue;
-            const Real* a = &A(j, i, 0);
-            for (int sj = 0; sj < 3; ++sj) {
-              for (int si = 0; si < 3; ++si, a += 4) {
-                for (int s = 0; s < 3; ++s) {
-                  const Real w = weight * wx[oi + si][s];
-                  for (int m = 0; m < 4; ++m) line[12 * sj + 4 * s + m] += w * a[m];
+            Real weight[lanes_at_once], a[36][lanes_at_once]; // of fine points; 0 if no unknown
+            const Real* from[lanes_at_once];
+            bool any = false;
+            for (int k = 0; k < lanes_at_once; ++k) {
+              weight[k] = weight_y * hat[oi][k];
+              const int at = (ay.centre(J) + oj - 1) * stride + ax.centre(I + k) + oi - 1;
+              const bool used = weight[k] != 0 && active[at] != 0;
+              from[k] = used ? &A(at, 0) : nothing;
+              any = any || used;
+            }
+            if (!any) continue;
+            for (int n = 0; n < 36; ++n) {
+              for (int k = 0; k < lanes_at_once; ++k) a[n][k] = from[k][n * lanes];
+            }
+            for (int slot = 0; slot < 9; ++slot) {
+              for (int s = 0; s < 3; ++s) {
+                Real w[lanes_at_once];
+                for (int k = 0; k < lanes_at_once; ++k) w[k] = weight[k] * wx[oi + slot % 3][s][k];
+                for (int m = 0; m < 4; ++m) {
+                  NUNATAK_INDEPENDENT
+                  for (int k = 0; k < lanes_at_once; ++k)
+                    line[12 * (slot / 3) + 4 * s + m][k] += w[k] * a[4 * slot + m][k];
                 }
               }
             }
@@ -78,12 +99,18 @@ void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& 
           for (int sj = 0; sj < 3; ++sj) {
             for (int s = 0; s < 3; ++s) {
               const Real w = wy[oj + sj][s];
-              for (int m = 0; m < 12; ++m) sum[12 * s + m] += w * line[12 * sj + m];
+              if (w == 0) continue;
+              for (int m = 0; m < 12; ++m) {
+                NUNATAK_INDEPENDENT
+                for (int k = 0; k < lanes_at_once; ++k)
+                  sum[12 * s + m][k] += w * line[12 * sj + m][k];
+              }
             }
           }
         }
-        Real* row = B.data() + 36 * static_cast<std::ptrdiff_t>(c);
-        for (int m = 0; m < 36; ++m) row[m] = sum[m];
+        for (int m = 0; m < 36; ++m) {
+          for (int k = 0; k < lanes_at_once; ++k) out[m * lanes + k] = sum[m][k];
+        }
       });
 }
 
@@ -91,23 +118,33 @@ void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& 
 template <class Real>
 void restrict_residual(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
                        const HatAxis& ay) {
-  const int* active = fine.part().active.data();
-  const Real* r = fine.part().r.data();
-  Real* b = coarse.b.data();
-  const int stride = fine.part().patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
-  fine.add_coarse(
-      "multigrid: restrict", coarse, ay, KOKKOS_LAMBDA(int c) {
+  const Real* r = fine.part().r.first;
+  const std::ptrdiff_t plane = fine.part().r.value;
+  const int stride = fine.part().stride(), coarse_stride = coarse.stride();
+  fine.template add_coarse<2>(
+      "multigrid: restrict", coarse, ay, planes(coarse.b),
+      KOKKOS_LAMBDA(const Lane& place, Real* out) {
+        const int J = place.row, first = place.first - J * coarse_stride, I = first + place.lane;
+        const int fine_i = ax.centre(first) + (ax.halved ? 2 : 1) * place.lane; // = centre(I)
         Real u = 0, v = 0;
-        const auto add = [&](int j, int i, double weight) {
-          const int at = j * stride + i;
-          if (active[at] == 0) return;
-          const auto w = static_cast<Real>(weight);
-          u += w * r[2 * static_cast<std::ptrdiff_t>(at)];
-          v += w * r[2 * static_cast<std::ptrdiff_t>(at) + 1];
+        const auto add_row = [&](int dj) {
+          const auto weight = static_cast<Real>(ay.value(J, dj));
+          // r is 0 where there is no unknown; a row of weight 0 need not exist
+          const Real* row = r + (ay.centre(J) + (weight > 0 ? dj : 0)) * stride + fine_i;
+          const auto add = [&](int di) {
+            const Real w = weight * static_cast<Real>(ax.value(I, di));
+            u += w * row[di];
+            v += w * row[di + plane];
+          };
+          add(-1);
+          add(0);
+          add(1);
         };
-        for_each_point(ax, ay, c / coarse_stride, c % coarse_stride, add);
-        b[2 * static_cast<std::ptrdiff_t>(c)] = u;
-        b[2 * static_cast<std::ptrdiff_t>(c) + 1] = v;
+        add_row(-1);
+        add_row(0);
+        add_row(1);
+        out[0] = u;
+        out[lanes] = v;
       });
 }
 
@@ -115,22 +152,24 @@ void restrict_residual(Passes<Real>& fine, const NinePoint<Real>& coarse, const 
 template <class Real>
 void prolong(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
              const HatAxis& ay, int ring) {
-  Real* x = fine.part().x.data();
-  const Real* coarse_x = coarse.x.data();
-  const int stride = fine.part().patch.xm + 2, coarse_stride = coarse.patch.xm + 2;
-  fine.add(
-      "multigrid: prolong", 0, ring, KOKKOS_LAMBDA(int c) {
-        const int j = c / stride, i = c % stride;
+  const Real *x = fine.part().x.first, *coarse_x = coarse.x.first;
+  const std::ptrdiff_t plane = fine.part().x.value, coarse_plane = coarse.x.value;
+  const int stride = fine.part().stride(), coarse_stride = coarse.stride();
+  fine.template add<2>(
+      "multigrid: prolong", 0, ring, planes(fine.part().x),
+      KOKKOS_LAMBDA(const Lane& place, Real* out) {
+        const int c = place.position(), j = place.row, i = c - j * stride;
         const auto right = static_cast<Real>(ax.right_weight(i));
         const auto up = static_cast<Real>(ay.right_weight(j));
-        const Real* y = coarse_x + 2 * (static_cast<std::ptrdiff_t>(ay.parent(j)) * coarse_stride +
-                                        ax.parent(i));
-        const int di = right > 0 ? 2 : 0, dj = up > 0 ? 2 * coarse_stride : 0;
-        for (int m = 0; m < 2; ++m, ++y) {
-          const Real low = (1 - right) * y[0] + right * y[di];
-          const Real high = (1 - right) * y[dj] + right * y[dj + di];
-          x[2 * static_cast<std::ptrdiff_t>(c) + m] += (1 - up) * low + up * high;
-        }
+        const Real* y = coarse_x + ay.parent(j) * coarse_stride + ax.parent(i);
+        const int di = right > 0 ? 1 : 0, dj = up > 0 ? coarse_stride : 0;
+        const auto mean = [&](const Real* at) {
+          const Real low = (1 - right) * at[0] + right * at[di];
+          const Real high = (1 - right) * at[dj] + right * at[dj + di];
+          return (1 - up) * low + up * high;
+        };
+        out[0] = x[c] + mean(y);
+        out[lanes] = x[c + plane] + mean(y + coarse_plane);
       });
 }
 

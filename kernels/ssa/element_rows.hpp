@@ -1,11 +1,11 @@
 // The functions of SsaElement (element.hpp) for many elements at once, with the same bits: the
 // elements of a row between icy cells (one at a time on GPUs, at margins, and if Glen's exponent is
-// not 3), and all rows of the Jacobian. On a CPU compiled for several widths (element_rows.cpp). No
-// communication. loops.hpp has the loops over a patch.
+// not 3), and all rows of the Jacobian, those of up to eight unknowns at once. On a CPU compiled
+// for several widths (element_rows.cpp). No communication. loops.hpp has the loops over a patch.
 #pragma once
 
 #include "kernels/grid/widths.hpp"
-#include "kernels/multigrid/nine_point.hpp"
+#include "kernels/multigrid/lanes.hpp"
 #include "kernels/ssa/unknowns.hpp"
 
 namespace nunatak::ssa {
@@ -15,10 +15,15 @@ struct CornerRows {
   const double *below, *above;
 };
 
-/// The elements around an unknown, which is corner c of element[c]; ice[c]: their icy corners.
-struct AroundUnknown {
-  const SsaElement* element[4];
-  int ice[4];
+/// Adjacent unknowns of a row and the elements around them: unknown k is corner c of
+/// element[c >> 1][k + 1 - (c & 1)]. ice: their icy corners. drag: uu, uv, vv. into[k], bit n: cell
+/// n of the nine is an unknown.
+struct Stretch {
+  int cells;
+  const SsaElement* element[2][lanes_at_once + 1];
+  int ice[2][lanes_at_once + 1];
+  double drag[lanes_at_once][3];
+  unsigned into[lanes_at_once];
 };
 
 namespace detail {
@@ -120,18 +125,34 @@ KOKKOS_FORCEINLINE_FUNCTION void weigh_row(const Q1Element& q1, double eps2, int
   }
 }
 
+/// Four numbers multiplied and added together, in one vector register if the compiler has them.
+#if defined(__GNUC__) && !defined(__CUDACC__) && !defined(__HIPCC__)
+typedef double Four
+    __attribute__((vector_size(4 * sizeof(double)), aligned(alignof(double)), may_alias));
+#else
+struct Four {
+  double n[4];
+  KOKKOS_INLINE_FUNCTION Four operator*(const Four& o) const {
+    return {n[0] * o.n[0], n[1] * o.n[1], n[2] * o.n[2], n[3] * o.n[3]};
+  }
+  KOKKOS_INLINE_FUNCTION Four& operator+=(const Four& o) {
+    for (int m = 0; m < 4; ++m) n[m] += o.n[m];
+    return *this;
+  }
+};
+#endif
+
 /// Four entries of SsaElement::jacobian: two unknowns of corner c times those of each corner.
 template <int c>
-KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUnknown& around,
-                                             Four<double> (&row)[9]) {
-  const SsaElement& e = *around.element[c];
-  const double *K0 = q1.K[around.ice[c]][2 * c], *K1 = q1.K[around.ice[c]][2 * c + 1], *p = e.p;
+KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const SsaElement& e, int ice,
+                                             Four (&row)[9]) {
+  const double *K0 = q1.K[ice][2 * c], *K1 = q1.K[ice][2 * c + 1], *p = e.p;
   const double s0 = e.slope * p[2 * c], s1 = e.slope * p[2 * c + 1];
-  const Four<double> nuH2{e.nuH2, e.nuH2, e.nuH2, e.nuH2}, slope{s0, s0, s1, s1};
+  const Four nuH2{e.nuH2, e.nuH2, e.nuH2, e.nuH2}, slope{s0, s0, s1, s1};
   constexpr int slot = 4 - 3 * (c >> 1) - (c & 1); // of corner 0; the others follow at 1, 3 and 4
   const auto add = [&](int to, int b) {
-    Four<double> entries = nuH2 * Four<double>{K0[b], K0[b + 1], K1[b], K1[b + 1]};
-    entries += slope * Four<double>{p[b], p[b + 1], p[b], p[b + 1]};
+    Four entries = nuH2 * Four{K0[b], K0[b + 1], K1[b], K1[b + 1]};
+    entries += slope * Four{p[b], p[b + 1], p[b], p[b + 1]};
     row[to] += entries;
   };
   add(slot, 0);
@@ -140,29 +161,31 @@ KOKKOS_FORCEINLINE_FUNCTION void add_element(const Q1Element& q1, const AroundUn
   add(slot + 4, 6);
 }
 template <class Real>
-KOKKOS_FORCEINLINE_FUNCTION void write_row(const Q1Element& q1, const AroundUnknown& around,
-                                           double xx, double xy, double yy, unsigned into,
-                                           Real* out) {
-  Four<double> row[9]{};
-  row[4] = Four<double>{xx, xy, xy, yy};
-  add_element<3>(q1, around, row);
-  add_element<2>(q1, around, row);
-  add_element<1>(q1, around, row);
-  add_element<0>(q1, around, row);
-  const auto write = [&](int slot) {
-    const bool unknown = (into >> slot & 1u) != 0;
-    for (int m = 0; m < 4; ++m)
-      out[4 * slot + m] = unknown ? static_cast<Real>(row[slot][m]) : Real(0);
-  };
-  write(0);
-  write(1);
-  write(2);
-  write(3);
-  write(4);
-  write(5);
-  write(6);
-  write(7);
-  write(8);
+KOKKOS_FORCEINLINE_FUNCTION void write_rows(const Q1Element& q1, const Stretch& s, Real* out) {
+  Real rows[lanes_at_once][36]; // in `out` an entry of all cells, then the next
+  const int cells = lanes_at_once > 1 ? s.cells : 1;
+  for (int k = 0; k < cells; ++k) {
+    Four row[9]{};
+    row[4] = Four{s.drag[k][0], s.drag[k][1], s.drag[k][1], s.drag[k][2]};
+    add_element<3>(q1, *s.element[1][k], s.ice[1][k], row);
+    add_element<2>(q1, *s.element[1][k + 1], s.ice[1][k + 1], row);
+    add_element<1>(q1, *s.element[0][k], s.ice[0][k], row);
+    add_element<0>(q1, *s.element[0][k + 1], s.ice[0][k + 1], row);
+    for (int slot = 0; slot < 9; ++slot) {
+      if ((s.into[k] >> slot & 1u) == 0) row[slot] = Four{};
+    }
+    const double* entries = reinterpret_cast<const double*>(row);
+    for (int n = 0; n < 36; ++n) rows[k][n] = static_cast<Real>(entries[n]);
+  }
+  if (cells == lanes) {
+    for (int n = 0; n < 36; ++n) {
+      for (int k = 0; k < lanes_at_once; ++k) out[n * lanes + k] = rows[k][n];
+    }
+  } else {
+    for (int k = 0; k < cells; ++k) {
+      for (int n = 0; n < 36; ++n) out[n * lanes + k] = rows[k][n];
+    }
+  }
 }
 } // namespace detail
 
@@ -175,15 +198,9 @@ NUNATAK_WIDE(void, weigh_row,
               const CornerRows& u_before, const CornerRows& v_before, SsaElement* row),
              (q1, eps2, n, u, v, u_before, v_before, row))
 
-/// The row of an unknown, as in nine_point.hpp. Bit n of `into`: cell n of the nine is an unknown.
-NUNATAK_WIDE(void, write_row,
-             (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
-              unsigned into, float* out),
-             (q1, around, xx, xy, yy, into, out))
-NUNATAK_WIDE(void, write_row,
-             (const Q1Element& q1, const AroundUnknown& around, double xx, double xy, double yy,
-              unsigned into, double* out),
-             (q1, around, xx, xy, yy, into, out))
+/// The rows of unknowns in one block of the matrix (kernels/multigrid/lanes.hpp).
+NUNATAK_WIDE(void, write_rows, (const Q1Element& q1, const Stretch& s, float* out), (q1, s, out))
+NUNATAK_WIDE(void, write_rows, (const Q1Element& q1, const Stretch& s, double* out), (q1, s, out))
 
 KOKKOS_INLINE_FUNCTION CornerRows corners(const Array2<double>& a, int j, int i) {
   return {&a(j, i), &a(j + 1, i)};

@@ -142,14 +142,14 @@ public: // nvcc requires it for functions with loops
     const Vectors& v = m_vectors[l];
     const auto from = b[l], to = y[l];
     const auto r = v.r, p = v.p, s = v.s;
-    const Rows<Real> finest = m_multigrid.finest(local).b;
+    const CellValues<Real> finest = m_multigrid.finest(local).b;
     const auto places = m_multigrid.finest(local).cells;
     Kokkos::parallel_for(
         "ssa: start", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()),
         KOKKOS_LAMBDA(int n) {
           for (int m = 2 * n; m < 2 * n + 2; ++m) {
             r(m) = static_cast<Real>(from(m));
-            finest.data()[2 * static_cast<std::ptrdiff_t>(places(n)) + m - 2 * n] = r(m);
+            finest.in_plane(places(n), m - 2 * n) = r(m);
             to(m) = p(m) = s(m) = 0;
           }
         });
@@ -157,22 +157,21 @@ public: // nvcc requires it for functions with loops
 
   /// The right-hand side of the finest level; its solution added to y, or put there.
   void take_residual(int local, const List& r) {
-    const Rows<Real> finest = m_multigrid.finest(local).b;
+    const CellValues<Real> finest = m_multigrid.finest(local).b;
     const auto places = m_multigrid.finest(local).cells;
     ssa::for_each_unknown(
         "ssa: chosen residuals", m_assembly.patch(local), KOKKOS_LAMBDA(int n, int, int) {
-          const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
-          for (int m = 0; m < 2; ++m) finest.data()[c + m] = static_cast<Real>(r(2 * n + m));
+          for (int m = 0; m < 2; ++m)
+            finest.in_plane(places(n), m) = static_cast<Real>(r(2 * n + m));
         });
   }
   void give_step(int local, const List& y, bool first) {
-    const Rows<Real> finest = m_multigrid.finest(local).x;
+    const CellValues<Real> finest = m_multigrid.finest(local).x;
     const auto places = m_multigrid.finest(local).cells;
     ssa::for_each_unknown(
         "ssa: chosen steps", m_assembly.patch(local), KOKKOS_LAMBDA(int n, int, int) {
-          const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
           for (int m = 0; m < 2; ++m)
-            y(2 * n + m) = finest.data()[c + m] + (first ? 0.0 : y(2 * n + m));
+            y(2 * n + m) = finest.in_plane(places(n), m) + (first ? 0.0 : y(2 * n + m));
         });
   }
 
@@ -190,13 +189,12 @@ public: // nvcc requires it for functions with loops
   std::vector<ReproducibleSum> dot_products_of(int local) {
     const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w;
-    const Rows<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
+    const CellValues<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
     const auto places = m_multigrid.finest(local).cells;
     const auto take = KOKKOS_LAMBDA(std::int64_t n) {
-      const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
       for (int m = 0; m < 2; ++m) {
-        u(2 * n + m) = x.data()[c + m];
-        w(2 * n + m) = r(2 * n + m) - residual.data()[c + m];
+        u(2 * n + m) = x.in_plane(places(n), m);
+        w(2 * n + m) = r(2 * n + m) - residual.in_plane(places(n), m);
       }
     };
     const std::int64_t count = m_assembly.patch(local).unknowns();
@@ -214,19 +212,18 @@ public: // nvcc requires it for functions with loops
     const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w, p = v.p, s = v.s;
     const auto y = solution[local];
-    const Rows<Real> finest = m_multigrid.finest(local).b;
+    const CellValues<Real> finest = m_multigrid.finest(local).b;
     const auto places = m_multigrid.finest(local).cells;
     const Real alpha = static_cast<Real>(alpha_), beta = static_cast<Real>(beta_);
     Kokkos::parallel_for(
         "ssa: conjugate gradients",
         Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()), KOKKOS_LAMBDA(int n) {
-          const auto c = 2 * static_cast<std::ptrdiff_t>(places(n));
           for (int m = 2 * n; m < 2 * n + 2; ++m) {
             p(m) = u(m) + beta * p(m);
             s(m) = w(m) + beta * s(m);
             y(m) += alpha * p(m);
             r(m) -= alpha * s(m);
-            finest.data()[c + m - 2 * n] = r(m);
+            finest.in_plane(places(n), m - 2 * n) = r(m);
           }
         });
   }

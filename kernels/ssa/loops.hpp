@@ -10,7 +10,6 @@
 // doubles are lists of pairs (x, y) per owned unknown, in memory of the loops.
 #pragma once
 
-#include "kernels/multigrid/nine_point.hpp"
 #include "kernels/ssa/element_rows.hpp"
 
 namespace nunatak::ssa {
@@ -263,23 +262,43 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
   const auto elements = p.elements;
   const auto coefficients = p.coefficients;
   const auto q1 = p.q1;
+  const auto visited = p.chosen.alone ? p.chosen.cells : unknown;
+  const int xm = p.patch.xm;
+  // The unknowns of a block of A together, when the last one comes; on a GPU each by itself.
   weigh_elements(
-      "ssa: Jacobian", p, u, v, how, KOKKOS_LAMBDA(int n, int j, int i) {
-        double drag[3] = {};
-        const double change[2] = {u(j, i) - u_before(j, i), v(j, i) - v_before(j, i)};
-        double w[2] = {direction(n, 0), direction(n, 1)};
-        if (yield(n) > 0.0) drag_slope(till, yield(n), u(j, i), v(j, i), change, how, w, drag);
-        for (int m = 0; m < 2; ++m) direction(n, m) = w[m];
-        AroundUnknown around;
-        for (int c = 0; c < 4; ++c) {
-          const int k = element_at(j - (c >> 1), i - (c & 1));
-          around.element[c] = &coefficients(k);
-          around.ice[c] = elements(k).ice;
+      "ssa: Jacobian", p, u, v, how, KOKKOS_LAMBDA(int end, int j, int last) {
+        const int lane = A.position(j, last) % lanes;
+        int cells = 1;
+        if (loops_on_host && lane + 1 < lanes && last < xm && visited(j, last + 1) != 0) return;
+        while (loops_on_host && cells <= lane && cells < last && visited(j, last - cells) != 0)
+          ++cells;
+        const int first = last + 1 - cells;
+        Stretch s;
+        s.cells = cells;
+        for (int k = 0; k <= cells; ++k) {
+          for (int below = 0; below < 2; ++below) {
+            const int m = element_at(j - below, first - 1 + k);
+            s.element[below][k] = &coefficients(m);
+            s.ice[below][k] = elements(m).ice;
+          }
         }
-        unsigned into = 0;
-        for (int slot = 0; slot < 9; ++slot)
-          into |= unsigned{unknown(j + slot / 3 - 1, i + slot % 3 - 1) != 0} << slot;
-        write_row(q1(), around, drag[0], drag[1], drag[2], into, &A(j, i, 0));
+        const auto column = [&](int i) {
+          return unsigned{unknown(j - 1, i) != 0} | unsigned{unknown(j, i) != 0} << 3 |
+                 unsigned{unknown(j + 1, i) != 0} << 6;
+        };
+        unsigned into = column(first - 1) << 1 | column(first) << 2;
+        for (int k = 0; k < cells; ++k) {
+          const int n = end + 1 - cells + k, i = first + k;
+          for (double& d : s.drag[k]) d = 0.0;
+          const double change[2] = {u(j, i) - u_before(j, i), v(j, i) - v_before(j, i)};
+          double w[2] = {direction(n, 0), direction(n, 1)};
+          if (yield(n) > 0.0)
+            drag_slope(till, yield(n), u(j, i), v(j, i), change, how, w, s.drag[k]);
+          for (int m = 0; m < 2; ++m) direction(n, m) = w[m];
+          into = (into >> 1 & 0333u) | column(i + 1) << 2;
+          s.into[k] = into;
+        }
+        write_rows(q1(), s, &A(j, first, 0));
       });
   const auto keep = KOKKOS_LAMBDA(int j, int i) {
     u_before(j, i) = u(j, i);

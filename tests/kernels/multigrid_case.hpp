@@ -153,7 +153,7 @@ struct Operator {
   }
   template <class Real> void fill(const NinePoint<Real>& part) const {
     for (int n = 0; n < part.size(); ++n) {
-      const int stride = part.patch.xm + 2, j = part.cells(n) / stride, i = part.cells(n) % stride;
+      const int stride = part.stride(), j = part.cells(n) / stride, i = part.cells(n) % stride;
       for (int m = 0; m < 36; ++m)
         part.A(j, i, m) =
             static_cast<Real>(rows[36 * static_cast<std::size_t>(part.patch.cell(j, i)) +
@@ -249,7 +249,7 @@ private:
   template <class F> void for_each_value(const F& f) {
     for (int r = 0; r < ranks.local_size(); ++r) {
       const NinePoint<Real>& part = multigrid.finest(r);
-      const int stride = part.patch.xm + 2;
+      const int stride = part.stride();
       for (int n = 0; n < part.size(); ++n) {
         const int j = part.cells(n) / stride, i = part.cells(n) % stride;
         for (int m = 0; m < 2; ++m)

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -28,18 +29,17 @@ struct Level {
   Level(const Decomposition& d, const std::vector<Array2<int>>& active) : ranks(d) {
     for (int n = 0; n < ranks.local_size(); ++n) parts.emplace_back(ranks.patch(n), active[n]);
   }
-  template <class F> void update_ghosts(const F& rows_of) {
-    std::vector<std::vector<Ghosted>> arrays;
-    for (const auto& part : parts) {
-      const auto& rows = rows_of(part);
-      arrays.push_back({rows});
-    }
-    ranks.update_ghosts(arrays);
+  /// Of n values per cell.
+  template <class F> void update_ghosts(int n, const F& rows_of) {
+    std::vector<int> members(parts.size());
+    std::iota(members.begin(), members.end(), 0);
+    const auto values = [&](std::size_t r) -> CellValues<double> { return rows_of(parts[r]); };
+    halo({ranks, ranks.decomposition(), members}, 1).move(n, values, values);
   }
   /// f(part, j, i, place of (cell, 0) in a global vector) of each owned unknown.
   template <class F> void for_each(const F& f) const {
     for (const auto& part : parts) {
-      const int stride = part.patch.xm + 2;
+      const int stride = part.stride();
       for (int n = 0; n < part.size(); ++n) {
         const int j = part.cells(n) / stride, i = part.cells(n) % stride;
         f(part, j, i, 2 * static_cast<std::size_t>(part.patch.cell(j, i)));
@@ -71,7 +71,7 @@ private:
   TwoLevels(const Operator& A, const Decomposition& d, Halving h, VirtualRanks ranks)
       : halving(h), fine(d, active_cells(ranks, A.mask)), coarse(coarser(d, h), coarse_mask()) {
     for (const auto& part : fine.parts) A.fill(part);
-    fine.update_ghosts([](const NinePoint<double>& part) { return part.A; });
+    fine.update_ghosts(36, [](const auto& part) { return part.A; });
     for (std::size_t n = 0; n < fine.parts.size(); ++n)
       run_passes(fine.parts[n], [&](auto& p) { galerkin(p, coarse.parts[n], x[n], y[n]); });
   }
@@ -213,8 +213,8 @@ TEST_CASE("prolongation and restriction are P and its transpose, exactly, on eve
       levels.coarse.for_each([&](const NinePoint<double>& part, int j, int i, std::size_t n) {
         part.x(j, i, 0) = X[n], part.x(j, i, 1) = X[n + 1];
       });
-      levels.fine.update_ghosts([](const NinePoint<double>& part) { return part.r; });
-      levels.coarse.update_ghosts([](const NinePoint<double>& part) { return part.x; });
+      levels.fine.update_ghosts(2, [](const auto& part) { return part.r; });
+      levels.coarse.update_ghosts(2, [](const auto& part) { return part.x; });
       for (std::size_t n = 0; n < levels.fine.parts.size(); ++n) {
         run_passes(levels.fine.parts[n], [&](auto& p) {
           restrict_residual(p, levels.coarse.parts[n], levels.x[n], levels.y[n]);

@@ -187,15 +187,14 @@ TEST_CASE("a wavefront over rows gives the bits of one loop after another") {
             for (int rank = 0; rank < px * py; ++rank) {
               const NinePoint<float>& part = M.multigrid.finest(rank);
               for (int n = 0; n < 2 * part.size(); ++n) {
-                const int at = 2 * part.cells(n / 2) + n % 2;
-                all.push_back(part.x.data()[at]);
-                all.push_back(part.r.data()[at]);
+                all.push_back(part.x(part.cells(n / 2), n % 2));
+                all.push_back(part.r(part.cells(n / 2), n % 2));
               }
             }
             return all;
           };
           const Vector by_rows = results();
-          for (int rank = 0; rank < px * py; ++rank) M.multigrid.finest(rank).forget_rows();
+          for (int rank = 0; rank < px * py; ++rank) M.multigrid.finest(rank).loop_by_loop();
           INFO(domain.name << " " << kind << ", degree " << smoothing << ", " << px << " x " << py);
           CHECK(results() == by_rows);
         }

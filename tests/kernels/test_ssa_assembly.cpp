@@ -121,7 +121,7 @@ struct Discrete {
                ranks.decomposition().periodic_y);
     for (int r = 0; r < ranks.local_size(); ++r) {
       SsaPatch& p = assembly.patch(r);
-      const Rows<double> rows("rows", p.patch.ym + 2, p.patch.xm + 2, 36);
+      const Rows<double> rows("rows", p.patch, 36);
       ssa::jacobian(p, u[at(r)], v[at(r)], how, rows);
       for (int n = 0; n < p.unknowns(); ++n) {
         const int j = p.cell(n).j, i = p.cell(n).i, cell = static_cast<int>(p.patch.cell(j, i));

@@ -110,25 +110,41 @@ TEST_CASE("elements in a row, and rows of the Jacobian, have the bits of single 
     CHECK((found[k].nuH2 == e.nuH2 && found[k].slope == e.slope && found[k].e2 == e.e2));
     for (int a = 0; a < 8; ++a) CHECK(found[k].p[a] == e.p[a]);
   }
-  const ssa::AroundUnknown around{{&expected[0], &expected[1], &expected[2], &expected[3]},
-                                  {15, 7, 14, 15}};
-  double row[36], sum[36] = {};
-  float single[36];
-  sum[16] = 3e9, sum[17] = sum[18] = -1e9, sum[19] = 2e9;
-  const unsigned into = 0x1dbu; // all but cells 2 and 5
-  ssa::write_row(q1, around, sum[16], sum[17], sum[19], into, row);
-  ssa::write_row(q1, around, sum[16], sum[17], sum[19], into, single);
-  for (int c = 3; c >= 0; --c) {
-    for (int d = 0; d < 4; ++d) {
-      const int slot = 3 * (d / 2 - c / 2 + 1) + d % 2 - c % 2 + 1;
-      for (int m = 0; m < 4; ++m)
-        sum[4 * slot + m] +=
-            around.element[c]->jacobian(q1, around.ice[c], 2 * c + m / 2, 2 * d + m % 2);
-    }
+  constexpr unsigned all_but_two = 0x1dbu; // cells 2 and 5
+  ssa::Stretch s{};
+  for (int m = 0; m < 2 * (lanes_at_once + 1); ++m) {
+    s.element[m % 2][m / 2] = &expected[m];
+    s.ice[m % 2][m / 2] = m % 3 == 0 ? 7 + m % 2 * 7 : 15;
   }
-  for (int m = 0; m < 36; ++m) {
-    const double entry = (into >> m / 4 & 1u) != 0 ? sum[m] : 0.0;
-    CHECK((row[m] == entry && single[m] == static_cast<float>(entry)));
+  for (int k = 0; k < lanes_at_once; ++k) {
+    for (int m = 0; m < 3; ++m) s.drag[k][m] = 1e9 * (k + 3 - 2 * m);
+    s.into[k] = k % 2 == 0 ? all_but_two : 0x1ffu;
+  }
+  for (int cells = 1; cells <= lanes_at_once; ++cells) {
+    s.cells = cells;
+    std::vector<double> both(36 * lanes, -1.0);
+    std::vector<float> single(36 * lanes, -1.0f);
+    ssa::write_rows(q1, s, both.data());
+    ssa::write_rows(q1, s, single.data());
+    for (int k = 0; k < lanes; ++k) {
+      double sum[36] = {};
+      for (int m = 0; m < 4; ++m) sum[16 + m] = k < cells ? s.drag[k][(m + 1) / 2] : 0.0;
+      for (int c = 3; c >= 0 && k < cells; --c) {
+        const int x = k + 1 - c % 2, y = c / 2;
+        for (int d = 0; d < 4; ++d) {
+          const int slot = 3 * (d / 2 - c / 2 + 1) + d % 2 - c % 2 + 1;
+          for (int m = 0; m < 4; ++m)
+            sum[4 * slot + m] +=
+                s.element[y][x]->jacobian(q1, s.ice[y][x], 2 * c + m / 2, 2 * d + m % 2);
+        }
+      }
+      for (int m = 0; m < 36; ++m) {
+        const bool unknown = k < cells && (s.into[k] >> m / 4 & 1u) != 0;
+        const double entry = k >= cells ? -1.0 : unknown ? sum[m] : 0.0;
+        CHECK(both[m * lanes + k] == entry);
+        CHECK(single[m * lanes + k] == static_cast<float>(entry));
+      }
+    }
   }
 }
 

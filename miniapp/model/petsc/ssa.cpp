@@ -63,8 +63,7 @@ template <class F> PetscErrorCode write_pairs(const SsaPatch& p, Vec vec, const 
   return 0;
 }
 
-/// Copies a pair, with conversion of type.
-template <class From, class To> void copy_pair(const From* from, To* to) {
+void copy_pair(const double* from, double* to) {
   to[0] = from[0];
   to[1] = from[1];
 }
@@ -237,9 +236,7 @@ private:
       NUNATAK_PETSC(PCShellSetApply(pc, apply_multigrid));
       return;
     }
-    const Patch p = m_ranks.patch();
-    m_rows = Rows<double>(Kokkos::view_alloc("ssa_rows", Kokkos::WithoutInitializing), p.ym + 2,
-                          p.xm + 2, 36);
+    m_rows = Rows<double>("ssa_rows", m_ranks.patch(), 36);
     std::vector<std::pair<const char*, const char*>> defaults;
     const std::string hypre = given("-pc_hypre_type");
     if (m_pc_type == PCHYPRE && (hypre.empty() || hypre == "boomeramg")) {
@@ -312,13 +309,12 @@ private:
               MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
           continue;
         }
-        const double* blocks = &m_rows(j, i, 0);
         PetscInt columns[9];
         double values[36]; // two rows of 18
         for (int slot = 0; slot < 9; ++slot) {
           columns[slot] = cell + (slot / 3 - 1) * stride + slot % 3 - 1;
           for (int m = 0; m < 4; ++m)
-            values[18 * (m / 2) + 2 * slot + m % 2] = blocks[4 * slot + m];
+            values[18 * (m / 2) + 2 * slot + m % 2] = m_rows(j, i, 4 * slot + m);
         }
         NUNATAK_PETSC(
             MatSetValuesBlockedLocal(matrix, 1, &cell, 9, columns, values, INSERT_VALUES));
@@ -405,16 +401,15 @@ private:
     SsaSnes* s = nullptr;
     PetscCall(PCShellGetContext(pc, &s));
     const NinePoint<double>& finest = s->m_multigrid->finest(0);
-    const auto at = [&](const Rows<double>& array, int n) {
-      return array.data() + 2 * static_cast<std::ptrdiff_t>(finest.cells(n));
-    };
     Kokkos::fence("ssa: before the right-hand side is set");
-    PetscCall(read_pairs(s->patch(), b,
-                         [&](int n, const double* pair) { copy_pair(pair, at(finest.b, n)); }));
+    PetscCall(read_pairs(s->patch(), b, [&](int n, const double* pair) {
+      for (int m = 0; m < 2; ++m) finest.b(finest.cells(n), m) = pair[m];
+    }));
     s->m_multigrid->cycle();
     Kokkos::fence("ssa: a cycle for PETSc");
-    PetscCall(
-        write_pairs(s->patch(), x, [&](int n, double* pair) { copy_pair(at(finest.x, n), pair); }));
+    PetscCall(write_pairs(s->patch(), x, [&](int n, double* pair) {
+      for (int m = 0; m < 2; ++m) pair[m] = finest.x(finest.cells(n), m);
+    }));
     return 0;
   }
 
