@@ -1,4 +1,4 @@
-// Boxes of indices and their values in row-major order: parts, intersections, copies.
+// Boxes of indices and their values in row-major order: parts and intersections.
 #pragma once
 
 #include "io/error.hpp"

@@ -116,7 +116,8 @@ Hyperslab File::make_slab(const Variable& variable, const Indices& shape, const 
          std::to_string(shape.size()) + " dimensions, found " + std::to_string(block.start.size()) +
          ", " + std::to_string(block.count.size()) + " and " + std::to_string(block.stride.size()));
   }
-  for (std::size_t d = 0; d < block.count.size() && slab.elements() > 0; ++d) {
+  const bool empty = std::find(block.count.begin(), block.count.end(), 0) != block.count.end();
+  for (std::size_t d = 0; d < block.count.size() && !empty; ++d) {
     if (block.start[d] > shape[d] || block.count[d] > shape[d] - block.start[d]) {
       fail("variable '" + variable.name + "', dimension '" + variable.dimensions[d + lead] +
            "': expected a block within 0.." + std::to_string(shape[d]) + ", found " +

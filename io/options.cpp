@@ -166,8 +166,8 @@ void read(const Given& given, std::map<std::string, std::string>& hints) {
     if (equal == 0 || equal == std::string::npos || equal + 1 == pair.size() ||
         equal >= MPI_MAX_INFO_KEY || pair.size() - equal > MPI_MAX_INFO_VAL)
       throw Error(given.what + ": expected key=value,key=value, of at most " +
-                  std::to_string(MPI_MAX_INFO_KEY) + "=" + std::to_string(MPI_MAX_INFO_VAL) +
-                  " characters, found '" + given.text + "'");
+                  std::to_string(MPI_MAX_INFO_KEY - 1) + "=" +
+                  std::to_string(MPI_MAX_INFO_VAL - 1) + " characters, found '" + given.text + "'");
     hints[pair.substr(0, equal)] = pair.substr(equal + 1);
   }
 }

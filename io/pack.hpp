@@ -79,7 +79,8 @@ const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer);
 
 /// This rank's copies of hyperslabs that wait to be written, and the bytes that wait on all ranks,
 /// which count them alike. Their limit is `buffer` for each rank that writes, at most 1 GiB
-/// (MPI-IO). Larger variables are cut into parts(), each of which is kept when it has_room().
+/// (MPI-IO). Larger variables are cut into parts(): what waits is written unless the next
+/// has_room().
 class Waiting {
 public:
   Waiting(std::size_t buffer, std::size_t n_writers)

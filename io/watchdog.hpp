@@ -39,7 +39,7 @@ public:
   /// This rank waits for others in agree(): its own error, "" if it has none; nullopt: no more.
   void wait_with(const std::optional<std::string>& error);
 
-  /// Something other than a call on a file has advanced: a time step.
+  /// Something other than a call on a file has advanced: a time step, a message to a server.
   void advance();
 
   ~Watchdog();

@@ -6,6 +6,8 @@
 // and is the credit for a new one. Servers need not buffer.
 #pragma once
 
+#include "io/watchdog.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -104,8 +106,10 @@ private:
     if (m_messages.empty()) return false;
     int is_taken = 0;
     MPI_Test(&m_messages.front().request, &is_taken, MPI_STATUS_IGNORE);
-    if (is_taken != 0) m_messages.pop_front();
-    return is_taken != 0;
+    if (is_taken == 0) return false;
+    m_messages.pop_front();
+    Watchdog::of_process().advance();
+    return true;
   }
 
   std::unique_ptr<std::byte[]> m_memory;

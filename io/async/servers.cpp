@@ -126,6 +126,7 @@ void Servers::forget_taken() {
     MPI_Test(&m_sent.front().second, &is_sent, MPI_STATUS_IGNORE);
     if (is_sent == 0) return;
     m_sent.pop_front();
+    Watchdog::of_process().advance();
   }
 }
 
@@ -142,6 +143,7 @@ void Servers::act_on_all(const Packer& action) {
 
 void Servers::hear() {
   while (const std::optional<Bytes> bytes = receive(MPI_ANY_SOURCE, news_tag)) {
+    Watchdog::of_process().advance(); // slow servers do not hang
     Unpacker from(bytes->data());
     switch (from.take<News>()) {
     case News::error:

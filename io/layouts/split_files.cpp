@@ -41,7 +41,7 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
         static_cast<std::int64_t>(range.first + range.count)};
     const auto add = [&](std::vector<Attribute>& attributes, const std::string& name) {
       attributes.emplace_back(name, numbers);
-      if (dimension.length <= std::numeric_limits<std::int32_t>::max()) // as of FMS
+      if (dimension.length < std::numeric_limits<std::int32_t>::max()) // as of FMS
         attributes.back().value = std::vector<std::int32_t>(numbers.begin(), numbers.end());
     };
     const auto coordinate =

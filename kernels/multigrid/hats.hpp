@@ -29,7 +29,7 @@ struct HatAxis {
 
   /// Left coarse neighbour (0..coarse_m) of an owned fine point; weights of it and the next one.
   KOKKOS_INLINE_FUNCTION int parent(int i) const {
-    return halved ? (fine_s + i - 1) / 2 - coarse_s + 1 : i;
+    return halved ? (fine_s + i - 1) / 2 - coarse_s + 1 : fine_s + i - coarse_s;
   }
   KOKKOS_INLINE_FUNCTION double right_weight(int i) const {
     return halved && coarse_M > 1 && (fine_s + i - 1) % 2 == 1 ? 0.5 : 0.0;
@@ -37,7 +37,7 @@ struct HatAxis {
 
   /// The fine point (view index) on which coarse point I lies.
   KOKKOS_INLINE_FUNCTION int centre(int I) const {
-    return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : I;
+    return halved ? 2 * (coarse_s + I - 1) - fine_s + 1 : coarse_s + I - fine_s;
   }
   /// Value of hat I at that point + o, o = -1, 0, 1; 0 beyond the end.
   KOKKOS_INLINE_FUNCTION double value(int I, int o) const {

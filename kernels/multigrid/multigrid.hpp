@@ -68,8 +68,8 @@ public:
   /// The same, and r = b - A x; no extra exchange, unless the finest level has one ring.
   void cycle_with_residual() { cycle(0, true); }
 
-  /// The same for some cells of the finest level, by its smoother; x is 0 elsewhere. chosen[n]:
-  /// counts[n] positions in finest(n).cells. Needs A and b there; the next cycle needs
+  /// The same for some cells of the finest level, by its smoother; x is unchanged elsewhere.
+  /// chosen[n]: counts[n] positions in finest(n).cells. Needs A and b there; the next cycle needs
   /// set_operator(). One exchange per degree of the smoother above 1.
   void smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen, const std::vector<int>& counts);
 
@@ -91,7 +91,7 @@ private:
     Merge merge;               ///< if merged
   };
 
-  /// cells[n]: on a local patch of the level, without ghosts.
+  /// cells[n]: on a local patch of the level, without ghosts, in rows of lanes.hpp.
   void add_level(const Holders& holders, bool finest, int rings,
                  const std::vector<Array2<int>>& cells);
   void add_finest(const Holders& holders, const std::vector<Array2<int>>& active);

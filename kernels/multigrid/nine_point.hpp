@@ -1,12 +1,13 @@
 // A symmetric 9-point operator with 2 x 2 blocks on the unknown cells of a patch: the SSA's
-// Jacobian and its coarse versions, and the loops over cells used by the smoother of multigrid.hpp.
+// Jacobian and its coarse versions. Loops over them: passes.hpp.
 //
 //      6 7 8     Slot (dj + 1) * 3 + di + 1 holds the block that multiplies the values of the
 //      3 4 5     neighbour in direction (di, dj): entries 4 slot .. 4 slot + 3, row by row:
 //      0 1 2     [uu uv; vu vv]. Blocks of neighbours that are no unknowns are 0.
 //
 // Arrays are those of lanes.hpp over the patch and the rings of ghosts of its level (halo.hpp): 36
-// entries of a row, 4 entries of an inverse block, vectors. Only unknown cells are written.
+// entries of a row, 4 entries of an inverse block, vectors. Only unknown cells are
+// written; lanes of other cells are read, and what follows from them is dropped.
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
@@ -44,7 +45,7 @@ struct InRings {
 struct RowOfBlocks {
   const unsigned* marks;       ///< bit k of marks[n]: lane k of block n is an unknown
   int blocks, position, j;     ///< position: of lane 0 of block 0
-  int first, last, begin, end; ///< of columns between begin and end all cells count
+  int first, last, begin, end; ///< columns between begin and end need no look at their rings
   Rectangle owned;
 
   CellBlock block(int n) const {

@@ -66,21 +66,22 @@ template <class Real> struct Smoothing {
     out[lanes] = value.v;
   }
   /// The block (S D)^-1, row by row: q[0], q[lanes], q[2 lanes], q[3 lanes].
-  KOKKOS_FORCEINLINE_FUNCTION const Real* block(const Lane& p) const {
+  KOKKOS_FORCEINLINE_FUNCTION const Real* inverse_of(const Lane& p) const {
     return inverse + 4 * static_cast<std::ptrdiff_t>(p.first) + p.lane;
   }
   /// (S D)^-1 r/theta, scale = 1/theta.
   KOKKOS_FORCEINLINE_FUNCTION Pair<Real> first_step(const Lane& p, const Pair<Real>& residual,
                                                     Real scale) const {
-    const Real* q = block(p);
+    const Real* q = inverse_of(p);
     return {scale * (q[0] * residual.u + q[lanes] * residual.v),
             scale * (q[2 * lanes] * residual.u + q[3 * lanes] * residual.v)};
   }
-  /// y + z, y - A z.
+  /// y + z.
   KOKKOS_FORCEINLINE_FUNCTION Pair<Real> sum(const Real* y, const Real* z, const Lane& p) const {
     const Pair<Real> a = of(y, p), b_ = of(z, p);
     return {a.u + b_.u, a.v + b_.v};
   }
+  /// y - A z.
   KOKKOS_FORCEINLINE_FUNCTION Pair<Real> residual(const Real* y, const Real* z,
                                                   const Lane& p) const {
     const Real *a = A + 36 * static_cast<std::ptrdiff_t>(p.first) + p.lane, *u = z + p.position(),
@@ -192,7 +193,7 @@ template <class Real> void step(Passes<Real>& passes, const ChebyshevSteps& fact
       "multigrid: step", 0, ring, planes(part.x, part.r, part.e),
       KOKKOS_LAMBDA(const Lane& p, Real* out) {
         const Pair<Real> d = s.of(s.d, p), r = s.residual(s.r, s.d, p);
-        const Real* q = s.block(p);
+        const Real* q = s.inverse_of(p);
         Pair<Real> e;
         // lab 7 begin: the next step | stub: throw "lab 7: not written yet";
         e.u = keep * d.u + push * (q[0] * r.u + q[lanes] * r.v);

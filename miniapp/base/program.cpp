@@ -25,12 +25,12 @@ constexpr double longest_unwinding = 6.0; // s; longer than the 5 s that a clien
   world.abort();
 }
 
-/// Throws Error if text was lost, on a full disk for example; a pipe may be closed (`| head`).
-void check_standard_output() {
+/// True if text was lost, on a full disk for example; a pipe or socket may be closed (`| head`).
+bool lost_standard_output() {
   struct stat out = {};
   const bool lost = !std::cout.flush() || std::ferror(stdout) != 0;
-  if (lost && fstat(STDOUT_FILENO, &out) == 0 && !S_ISFIFO(out.st_mode) && !S_ISSOCK(out.st_mode))
-    throw Error("standard output: expected to write all of it, found an error");
+  return lost && fstat(STDOUT_FILENO, &out) == 0 && !S_ISFIFO(out.st_mode) &&
+         !S_ISSOCK(out.st_mode);
 }
 
 } // namespace
@@ -45,8 +45,10 @@ int status_of(const std::string& program, const std::function<int()>& run) {
   };
   try {
     const int status = run();
-    check_standard_output();
-    return status;
+    if (!lost_standard_output()) return status;
+    std::cerr << program +
+                     ": error: standard output: expected to write all of it, found an error\n";
+    return status == 0 ? exit_error : status;
   } catch (const Difference& difference) {
     return report(difference, exit_differs);
   } catch (const Error& error) {

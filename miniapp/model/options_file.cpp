@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <tuple>
 
 namespace nunatak {
@@ -42,7 +43,8 @@ std::vector<GivenOption> read_here(const std::string& path) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!io::is_utf8(text) || text.find('\0') != std::string::npos)
     throw Error(what + "expected text in UTF-8, found other bytes");
-  if (("\n" + text).find("\n-options_file") != text.npos) // PETSc would read it, without an end
+  const std::regex itself("(^|\n)[ \t]*-options_file", std::regex::icase);
+  if (std::regex_search(text, itself)) // PETSc would read it, without an end
     throw Error(what + "expected -options_file on the command line, found it here");
   const bool yaml = ends_with(path, ".yaml") || ends_with(path, ".yml");
   const auto insert = yaml ? PetscOptionsInsertFileYAML : PetscOptionsInsertFile;

@@ -17,7 +17,7 @@ using io::Type;
 
 namespace {
 
-std::int64_t sent_bytes = 0; ///< by MPI_Isend of this rank, of type MPI_BYTE
+std::int64_t sent_bytes = 0; ///< by MPI_Isend of this rank: counts
 
 io::Options options_of(const std::string& way) { return io::parse_method(way, {}); }
 

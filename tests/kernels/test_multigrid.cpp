@@ -267,6 +267,13 @@ TEST_CASE("long cells: the axis with the wider spacing waits") {
     INFO("dx/dy = " << aspect);
     const Operator square = ice(Grid<int>(65, 65, 1), false, aspect, 1.0, uniform);
     const int found = iterations<double>(square, aspect, 1.0);
+    const Vector b = square.random_vector(3);
+    const Vector x = Cycle<float>(square, square.decomposition(1, 1), {}, aspect, 1.0)(b);
+    for (const auto& [px, py] : {std::pair{2, 2}, {3, 2}, {1, 3}}) {
+      Cycle<float> cycle(square, square.decomposition(px, py), {}, aspect, 1.0);
+      if (cycle(b) != x)
+        FAIL(px << " x " << py << " patches: expected the same bits, found others");
+    }
     if (found > 35) FAIL("iterations: expected 35 at most, found " << found);
   }
 }

@@ -91,12 +91,13 @@ TEST_CASE("rings of ghosts hold the cells of their owners, and only those that a
     const Holders level(ranks, d, members);
     for (const int rings : {1, 2, 3, 4}) {
       Route route = halo(level, rings);
-      std::vector<Array3<float>> a;
+      std::vector<Rows<float>> a;
       std::vector<Array2<int>> active;
       for (int n = 0; n < level.local_size(); ++n) {
         const Patch p = level.patch(n), array = grown(p, rings - 1);
-        a.push_back(make_columns<float>("a", array, 2)),
-            active.push_back(make_array<int>("active", array));
+        a.emplace_back("a", array, 2);
+        Kokkos::deep_copy(a.back().memory, 0.0f);
+        active.push_back(make_marks(array));
         for (const auto& [j, i] : cells_of(p)) {
           const int row = j + p.ys - array.ys, column = i + p.xs - array.xs;
           active[n](row, column) = kept(p, j, i);
@@ -104,13 +105,13 @@ TEST_CASE("rings of ghosts hold the cells of their owners, and only those that a
         }
       }
       route.move(
-          1, [&](std::size_t n) { return active[n].data(); },
-          [&](std::size_t n) { return active[n].data(); });
+          1, [&](std::size_t n) { return values_of(active[n]); },
+          [&](std::size_t n) { return values_of(active[n]); });
       route.keep(active, active);
       const std::int64_t bytes = ranks.traffic().bytes;
       route.move(
-          2, [&](std::size_t n) { return a[n].data(); },
-          [&](std::size_t n) { return a[n].data(); });
+          2, [&](std::size_t n) -> CellValues<float> { return a[n]; },
+          [&](std::size_t n) -> CellValues<float> { return a[n]; });
       int wrong = 0, ghosts = 0;
       for (int n = 0; n < level.local_size(); ++n) {
         const Patch p = level.patch(n), array = grown(p, rings - 1);

@@ -187,6 +187,7 @@ private:
   // One step solves a linear problem if the linear tolerance is tight enough.
   void create() {
     destroy();
+    m_rows = Rows<double>("ssa_rows", m_ranks.patch(), 36);
     NUNATAK_PETSC(DMCreateMatrix(m_dm, &m_matrix));
     NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
     NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
@@ -228,7 +229,6 @@ private:
     if (m_pc_type.empty()) {
       m_multigrid = std::make_unique<Multigrid<double>>(
           m_ranks, m_dx, m_dy, std::vector<Array2<int>>{patch().unknown}, m_options.multigrid);
-      m_rows = m_multigrid->finest(0).rows_of_owned();
       NUNATAK_PETSC(PCSetType(pc, PCSHELL));
       NUNATAK_PETSC(PCShellSetContext(pc, this));
       NUNATAK_PETSC(PCShellSetName(pc, "multigrid of nunatak"));
@@ -236,7 +236,6 @@ private:
       NUNATAK_PETSC(PCShellSetApply(pc, apply_multigrid));
       return;
     }
-    m_rows = Rows<double>("ssa_rows", m_ranks.patch(), 36);
     std::vector<std::pair<const char*, const char*>> defaults;
     const std::string hypre = given("-pc_hypre_type");
     if (m_pc_type == PCHYPRE && (hypre.empty() || hypre == "boomeramg")) {
@@ -393,7 +392,12 @@ private:
   static PetscErrorCode set_up_multigrid(PC pc) {
     SsaSnes* s = nullptr;
     PetscCall(PCShellGetContext(pc, &s));
-    s->m_multigrid->set_operator(); // m_rows are its finest matrix
+    const Rows<double> finest = s->m_multigrid->finest(0).rows_of_owned();
+    for (int n = 0; n < s->patch().unknowns(); ++n) { // PETSc may keep a preconditioner
+      const auto [j, i] = s->patch().cell(n);
+      for (int m = 0; m < 36; ++m) finest(j, i, m) = s->m_rows(j, i, m);
+    }
+    s->m_multigrid->set_operator();
     return 0;
   }
 

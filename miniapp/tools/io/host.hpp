@@ -23,6 +23,7 @@
 #include <fstream>
 #include <limits>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -159,10 +160,11 @@ public:
 private:
   /// What is in the folder is removed: throws Error unless a run of nunatak-io left it.
   void check_own_files() const {
+    const std::regex own(R"((raw|manifest\.jsonl|method[0-9]+\.nc)([.].*)?)");
     std::string found = std::filesystem::is_symlink(m_path) ? "a symbolic link" : "";
     for (const std::string& file : files("")) {
       const std::string name = std::filesystem::path(file).filename().string();
-      if (name.rfind("method", 0) != 0 && name.rfind("manifest", 0) != 0 && name.rfind("raw", 0))
+      if (!std::regex_match(name, own) || !std::filesystem::is_regular_file(file))
         found = "'" + name + "' there";
     }
     if (!found.empty())
