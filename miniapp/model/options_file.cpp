@@ -14,19 +14,21 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <tuple>
 
 namespace nunatak {
 
 namespace {
 
+std::string lower(std::string name) { // PETSc's names are case-insensitive
+  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return name;
+}
+
 /// A monitor of PETSc's: adds the name of each option that is set. The last argument is the list.
 template <class... Rest> PetscErrorCode note_name(const char name[], const char*, Rest... rest) {
   void* const list = std::get<sizeof...(Rest) - 1>(std::tuple(rest...));
-  std::string lower = name; // PETSc's names are case-insensitive
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  static_cast<std::vector<std::string>*>(list)->push_back(lower);
+  static_cast<std::vector<std::string>*>(list)->push_back(lower(name));
   return static_cast<PetscErrorCode>(0);
 }
 
@@ -43,8 +45,10 @@ std::vector<GivenOption> read_here(const std::string& path) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!io::is_utf8(text) || text.find('\0') != std::string::npos)
     throw Error(what + "expected text in UTF-8, found other bytes");
-  const std::regex itself("(^|\n)[ \t]*-options_file", std::regex::icase);
-  if (std::regex_search(text, itself)) // PETSc would read it, without an end
+  std::string lines = "\n" + lower(text); // without blanks
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  lines.erase(std::remove_if(lines.begin(), lines.end(), is_blank), lines.end());
+  if (lines.find("\n-options_file") != lines.npos) // PETSc would read it, without an end
     throw Error(what + "expected -options_file on the command line, found it here");
   const bool yaml = ends_with(path, ".yaml") || ends_with(path, ".yml");
   const auto insert = yaml ? PetscOptionsInsertFileYAML : PetscOptionsInsertFile;

@@ -87,8 +87,8 @@ Session::Session(int argc, char** argv)
   if (failed != 0)
     throw std::runtime_error("PETSc: expected it to start, found its error " +
                              std::to_string(failed) +
-                             "; ~/.petscrc, .petscrc, petscrc and PETSC_OPTIONS, if they exist, "
-                             "must be readable and hold '-option value'");
+                             "; ~/.petscrc, .petscrc, petscrc and "
+                             "PETSC_OPTIONS, if any, must be readable and hold '-option value'");
   std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are still written
 }
 

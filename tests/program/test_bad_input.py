@@ -177,6 +177,7 @@ def test_options_file_of_no_sense(nunatak, tmp_path, content, words):
 
 @pytest.mark.parametrize("name, content, words", [
     ("bad.opts", "grid_Mx 21\n-init dome\n", "expected lines of '-option value'"), ("run.yaml", None, "regular file"),
+    ("far.opts", 60000 * " " + "-Options_File far.opts\n", "expected -options_file on the command line"),
     ("own.opts", "-options_file own.opts\n", "expected -options_file on the command line"), (".petscrc", "foo bar\n", "hold '-option value'")])
 def test_malformed_options_file(nunatak, tmp_path, name, content, words):
     """PETSc fails on rank 0 only: the others must not wait for it. A file in itself it reads until the stack is full. None: a pipe."""

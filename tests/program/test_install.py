@@ -13,8 +13,7 @@ RUN = "-stress sia -dt_max 0.02 -run_until 4 -timeseries_file series.nc"
 # starts two ranks; where there is a file `limit` they get SIGUSR1 in their third step, as from Slurm before the limit
 STARTER = """#!/bin/bash
 if [ -e limit ]; then
-  rm limit
-  : > log
+  mv limit log
   $NUNATAK_MPIEXEC 2 "$@" >> log &
   while [ "$(grep -c ^step log)" -lt 3 ] && kill -0 $!; do sleep 0.02; done
   kill -USR1 $!
