@@ -9,6 +9,7 @@
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/report.hpp"
@@ -182,6 +183,6 @@ int main(int argc, char** argv) {
     if (!read_options(session, table, options)) return;
     nlohmann::json json = run(options, repeat, session);
     for (const auto& [name, value] : versions()) json["versions"][name] = value;
-    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+    if (session.rank() == 0) std::cout << json_text(json) << std::flush;
   });
 }

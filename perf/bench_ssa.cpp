@@ -10,6 +10,7 @@
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
@@ -327,6 +328,6 @@ int main(int argc, char** argv) {
     if (options.given.count("M") > 0 && arguments.problem[0] == 's')
       throw Error("option -M: expected with -problem J or plug; see -grid_dx for others");
     const nlohmann::json json = run(arguments, options, session);
-    if (session.rank() == 0) std::cout << json.dump(2) << std::endl;
+    if (session.rank() == 0) std::cout << json_text(json) << std::flush;
   });
 }

@@ -160,7 +160,9 @@ private:
     if (difference.empty()) return;
     const json::json_pointer place(difference[0]["path"].get<std::string>());
     const auto text = [&](const json& contents) {
-      return contents.contains(place) ? contents.at(place).dump() : "none";
+      return contents.contains(place)
+                 ? contents.at(place).dump(-1, ' ', false, json::error_handler_t::replace)
+                 : "none";
     };
     json::json_pointer owner = place; // of the difference: a dimension, a variable, an attribute
     while (!owner.empty() && !expected.contains(owner / "name")) owner.pop_back();

@@ -182,8 +182,7 @@ public:
   }
 
   /// Moves `width` values per owned cell from from(patch) below to to(patch) of the merged patches,
-  /// CellValues.
-  /// Communicates: a message from each patch that is not the first of its block.
+  /// CellValues. Communicates: a message from each patch that is not the first of its block.
   template <class F, class G> void gather(int width, const F& from, const G& to) {
     m_gather.move(width, from, to);
   }

@@ -77,7 +77,8 @@ public:
   /// Sets one option; `value` is nullptr for a flag that stands alone. Errors as in read().
   void set(const std::string& name, const std::string* value);
   bool knows(const std::string& name) const { return find(name) != nullptr; }
-  std::string value_text(const std::string& name) const;           ///< "16000 m"; of a known option
+  std::string value_text(const std::string& name) const; ///< "16000 m"; of a known option
+  const std::string& values(const std::string& name) const { return find(name)->values; }
   const std::set<std::string>& names_set() const { return m_set; } ///< options set so far
   /// The known option closest to `name`, for suggestions; "" if none is close.
   std::string nearest_name(const std::string& name) const;

@@ -30,8 +30,12 @@ struct NamedFile {
 void check_files(const std::vector<NamedFile>& files);
 
 /// Writes a report or a table as <path>.tmp and renames it, so that it is complete under its name.
-/// Special files (/dev/stdout, a pipe) are written directly. Throws Error naming file and cause. On
-/// rank 0.
+/// Special files (/dev/stdout, a pipe) are written directly. On rank 0; Errors name file and cause.
 void write_text_file(const std::string& path, const std::string& text);
+
+/// JSON in indented lines. Bytes that are not UTF-8, as names of files may have, are replaced.
+template <class Json> std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 } // namespace nunatak

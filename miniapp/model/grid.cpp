@@ -21,7 +21,7 @@ void require_product(int px, int py, int size) {
   if (px <= 0 && py <= 0) return;
   if (px <= 0) px = size / py;
   if (py <= 0) py = size / px;
-  if (px * py == size) return;
+  if (std::int64_t{px} * py == size) return;
   throw Error("options -grid_px and -grid_py: expected a product of " + std::to_string(size) +
               " ranks, found " + std::to_string(px) + " x " + std::to_string(py));
 }
@@ -35,11 +35,10 @@ void require_cells(DM dm, const DmdaShape& shape, int size) {
                 std::to_string(most_cells) + " (PETSc counts two unknowns of each in 32 bits)");
   }
   require_product(px, py, size);
-  if (px <= 0 && py <= 0) {
+  if (px <= 0 && py <= 0)
     Decomposition::make(Mx, My, size); // throws where a patch would have no cell
-  } else {
+  else
     Decomposition::make(Mx, My, px > 0 ? px : size / py, py > 0 ? py : size / px);
-  }
   // subdomain boundaries are valid only for the number of points that they were made for
   if (!shape.columns.empty() && (Mx != shape.Mx || My != shape.My))
     throw Error("options -grid_cut ice and -da_refine: expected one of them; -grid_dx refines the "

@@ -208,21 +208,19 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
     m_input = std::make_unique<Input>(options.input, comm, log, input_options(options));
   }
   const bool continent = m_input || options.init == "marine";
-  const auto choose = [&](std::string& option, const std::string& name, const char* value,
-                          const char* values) {
+  OptionTable table("", ""); // knows the values
+  add_model_options(table, options);
+  const auto choose = [&](std::string& option, const std::string& name, const char* value) {
     if (option != "auto") return;
     option = m_input ? m_input->choice(name).value_or(value) : value; // of a restart
+    const std::string values = table.values(name).substr(sizeof "auto|" - 1);
     require_one_of(values, option, options.input + ": attribute 'option_" + name + "'");
   };
-  choose(options.stress, "stress",
-         continent                ? "ssa+sia"
-         : options.init == "dome" ? "sia"
-                                  : "ssa",
-         "sia|ssa|ssa+sia");
-  choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal",
-         "isothermal|paterson_budd");
-  choose(options.ocean, "ocean", continent ? "pico" : "none", "pico|none");
-  choose(options.energy, "energy", "on", "on|off");
+  const char* const exact = options.init == "dome" ? "sia" : "ssa";
+  choose(options.stress, "stress", continent ? "ssa+sia" : exact);
+  choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
+  choose(options.ocean, "ocean", continent ? "pico" : "none");
+  choose(options.energy, "energy", "on");
   if (!m_input && options.ocean == "pico" && generated_grid(options).periodic_y)
     throw Error("options -init " + options.init +
                 " and -ocean pico: PICO needs a grid that is not periodic");

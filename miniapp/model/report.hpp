@@ -81,8 +81,7 @@ public:
 
     const io::Watchdog::Scope scope(m_path, "report");
     io::on_rank_0(m_comm, [&] {
-      const auto not_utf8 = nlohmann::json::error_handler_t::replace; // names of files
-      if (!m_path.empty()) write_text_file(m_path, m_json.dump(2, ' ', false, not_utf8) + "\n");
+      if (!m_path.empty()) write_text_file(m_path, json_text(m_json));
     });
   }
 

@@ -56,8 +56,7 @@ void print_table(std::ostream& out, const std::vector<Record>& records,
 
 void write_json(const std::string& path, const nlohmann::ordered_json& json) {
   if (path.empty()) return;
-  const auto not_utf8 = nlohmann::ordered_json::error_handler_t::replace; // names of files
-  World().on_rank_0([&] { write_text_file(path, json.dump(2, ' ', false, not_utf8) + "\n"); });
+  World().on_rank_0([&] { write_text_file(path, json_text(json)); });
 }
 
 } // namespace nunatak::tools

@@ -11,6 +11,7 @@
 #define SNESLineSearchShellSetApply SNESLineSearchShellSetUserFunc // its name in earlier versions
 #endif
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 #include <sstream>
@@ -61,11 +62,6 @@ template <class F> PetscErrorCode write_pairs(const SsaPatch& p, Vec vec, const 
   for (int n = 0; n < p.unknowns(); ++n) f(n, values + place(p, n));
   PetscCall(VecRestoreArray(vec, &values));
   return 0;
-}
-
-void copy_pair(const double* from, double* to) {
-  to[0] = from[0];
-  to[1] = from[1];
 }
 
 /// PETSc's multigrid halves the number of intervals per level. Throws Error if it cannot.
@@ -131,7 +127,7 @@ public:
                      2 * static_cast<std::size_t>(patch().unknowns()));
       Kokkos::fence("ssa: load and first guess");
       NUNATAK_PETSC(write_pairs(patch(), m_r, [this](int n, double* pair) {
-        copy_pair(patch().load.data() + 2 * n, pair);
+        std::copy_n(patch().load.data() + 2 * n, 2, pair);
       }));
       NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.load_norm));
       NUNATAK_PETSC(write_pairs(patch(), m_x, [this](int n, double* pair) {
@@ -341,8 +337,8 @@ private:
     s.set_velocity(x);
     ssa::residual(s.patch(), s.m_u, s.m_v, s.m_list.data());
     Kokkos::fence("ssa: residual for PETSc");
-    PetscCall(write_pairs(s.patch(), r,
-                          [&](int n, double* pair) { copy_pair(s.m_list.data() + 2 * n, pair); }));
+    PetscCall(write_pairs(
+        s.patch(), r, [&](int n, double* pair) { std::copy_n(s.m_list.data() + 2 * n, 2, pair); }));
     s.m_report.seconds_residual += MPI_Wtime() - start;
     return 0;
   }
@@ -459,8 +455,7 @@ std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy
     return std::make_unique<SsaNewton>(ranks, dx, dy, options);
   if (device_memory)
     throw Error("option -ssa_solver: expected own, found " + solver +
-                ": PETSc's vectors the host fills from "
-                "arrays (NUNATAK_DEVICE_MEMORY)");
+                ": PETSc's vectors the host fills from arrays (NUNATAK_DEVICE_MEMORY)");
   if (solver == "pism") {
     set_defaults({{"-ssa_ksp_type", KSPGMRES}, {"-ssa_pc_type", PCBJACOBI}});
     if (given("-pc_type") == PCBJACOBI) set_defaults({{"-ssa_sub_pc_type", PCILU}});
