@@ -15,6 +15,7 @@ import pytest
 
 
 FOLDER = pathlib.Path(os.environ.get("NUNATAK", "nunatak")).parent  # of the programs
+os.environ["PATH"] = f"{FOLDER}:{os.environ['PATH']}"
 
 
 class Run:
@@ -25,14 +26,10 @@ class Run:
         self.text = completed.stdout + completed.stderr
 
 
-os.environ["PATH"] = f"{FOLDER}:{os.environ['PATH']}"
-
-
 def command_of(name, *arguments, ranks=None, inside=()):
-    """Of a program, by mpiexec if `ranks` is given, each rank started by `inside`. Its name stands in `history`: without a folder the
-    length of a header, and what is counted, is the same on every machine."""
+    """Of a program, by mpiexec if `ranks` is given, each rank started by `inside`. Its name in `history` is as long on every machine."""
     start = [] if ranks is None else [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks)]
-    return [*start, *inside, name, *map(str, arguments)]
+    return [*start, *inside, str(FOLDER / name) if "/" in name else name, *map(str, arguments)]
 
 
 def run_program(name, *arguments, ranks=None, environment=None, status=None, timeout=120, inside=(), **keywords):

@@ -23,10 +23,9 @@ def test_a_run_and_its_files(tmp_path, place):
     start = [*enter, *shlex.split(os.environ["NUNATAK_MPIEXEC"]), "1", "true"]
     if shutil.which(enter[0]) is None or subprocess.run(start, capture_output=True).returncode != 0:
         pytest.skip(f"no right to do this, or not without what Open MPI 5 needs: {shlex.join(enter)}")
-    program = os.environ["NUNATAK"]
     if place == "not root":
         os.chmod(tmp_path, 0o777)
-        if subprocess.run([*enter, "test", "-x", program]).returncode != 0:
+        if subprocess.run([*enter, "test", "-x", os.environ["NUNATAK"]]).returncode != 0:
             pytest.skip("the program lies where another user may not read it")
         for folder in tmp_path.parents[:2]:
             os.chmod(folder, 0o711)
