@@ -46,15 +46,20 @@ inline Cells cells_and_ghosts(const Patch& p) { return {0, p.ym + 2, 0, p.xm + 2
 /// The owned cells and the ghosts to the left and below: each has its right and its upper face.
 inline Cells cells_with_faces(const Patch& p) { return {0, p.ym + 1, 0, p.xm + 1}; }
 
-// Placed before a loop of independent iterations that the compiler may vectorise.
+// Placed before a loop of independent iterations that the compiler may vectorise; NUNATAK_LANES:
+// one of a few, which GCC would rather unroll.
 #if defined(__CUDACC__) || defined(__HIPCC__)
 #define NUNATAK_INDEPENDENT
 #elif defined(__clang__)
 #define NUNATAK_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
 #define NUNATAK_INDEPENDENT _Pragma("GCC ivdep")
+#define NUNATAK_LANES _Pragma("GCC ivdep") _Pragma("GCC unroll 1")
 #else
 #define NUNATAK_INDEPENDENT
+#endif
+#ifndef NUNATAK_LANES
+#define NUNATAK_LANES NUNATAK_INDEPENDENT
 #endif
 
 /// A loop over a row of cells, on CPUs.

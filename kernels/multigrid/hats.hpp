@@ -44,13 +44,16 @@ struct HatAxis {
     if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
     return halved && !across_closure(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
   }
-  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2.
+  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2; uniform(): whatever
+  /// I.
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
     if (!halved || across_closure(I, o)) return o == s ? 1.0 : 0.0;
     if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
     const int distance = o > 2 * s ? o - 2 * s : 2 * s - o;
     return distance == 0 ? 1.0 : distance == 1 ? 0.5 : 0.0;
   }
+
+  KOKKOS_INLINE_FUNCTION bool uniform() const { return !periodic || fine_M % 2 == 0; }
 
 private:
   /// True where a periodic axis with an odd number of points closes, without an odd point.

@@ -58,11 +58,10 @@ template <class Real> struct Rows : CellValues<Real> {
   int stride = 0, start = 0; ///< positions in a row; the position of (0, 0)
 
   Rows() = default;
-  /// A matrix of n values per cell, uninitialised.
+  /// A matrix of n values per cell, 0.
   Rows(const std::string& label, const Patch& p, int n)
-      : memory(Kokkos::view_alloc(label, Kokkos::WithoutInitializing),
-               static_cast<std::size_t>(n) * static_cast<std::size_t>(p.ym + 2) *
-                   static_cast<std::size_t>(row_length(p))),
+      : memory(label, static_cast<std::size_t>(n) * static_cast<std::size_t>(p.ym + 2) *
+                          static_cast<std::size_t>(row_length(p))),
         stride(row_length(p)) {
     this->first = memory.data();
     this->block = n * lanes;

@@ -39,18 +39,55 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
   return coarse;
 }
 
+/// Entries of a matrix at the fine points around the coarse ones of a block.
+template <class Real> struct FinePoints {
+  // Points of three blocks: in a row; or every second one, and then those between them.
+  static constexpr int half = lanes + lanes / 2;
+  Real entries[36][loops_on_host ? 2 * half : 3];
+  int from[3]; ///< of point `first` + 0, 1, 2
+
+  /// `last`: the last block of the matrix; beyond it, and before the first one, anything is read.
+  KOKKOS_INLINE_FUNCTION void read(const CellValues<Real>& A, int first, int last, bool halved) {
+    const int block = (first + lanes) / lanes - 1, place = first - block * lanes;
+    for (int o = 0; o < 3; ++o) {
+      const int at = place + o;
+      from[o] = !loops_on_host ? o : halved ? at % 2 * half + at / 2 : at;
+      const int n = Kokkos::min(Kokkos::max(block + o, 0), last);
+      for (int m = 0; m < 36; ++m) {
+        if (!loops_on_host) {
+          entries[m][o] = A(first + o, m);
+          continue;
+        }
+        const Real* const read = &A(n * lanes, m);
+        Real* const to = &entries[m][halved ? o * lanes / 2 : o * lanes];
+        if (halved) {
+          NUNATAK_LANES
+          for (int k = 0; k < lanes / 2; ++k) {
+            to[k] = read[2 * k];
+            to[k + half] = read[2 * k + 1];
+          }
+        } else {
+          NUNATAK_LANES
+          for (int k = 0; k < lanes; ++k) to[k] = read[k];
+        }
+      }
+    }
+  }
+  KOKKOS_INLINE_FUNCTION const Real* of(int o, int entry) const { return &entries[entry][from[o]]; }
+};
+
 /// coarse.A = P^T fine.A P, hat by hat, first along x, then along y. Needs ghosts of fine.A.
 template <class Real>
 void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
               const HatAxis& ay) {
   const CellValues<Real> A = fine.part().A, to = coarse.A;
-  const int* active = fine.part().active.data();
   const int stride = fine.part().stride(), coarse_stride = coarse.stride();
+  const int last = fine.part().active.extent_int(0) * stride / lanes - 1;
   fine.template add_coarse<36>(
       "multigrid: Galerkin", coarse, ay, to, KOKKOS_LAMBDA(const CellBlock& block, Real* out) {
         const int J = block.row, I = block.first - J * coarse_stride;
-        // Hats of each coarse point at centre - 1, centre, centre + 1 (0 if it is no unknown), and
-        // of I - 1, I, I + 1 at the points centre - 2 .. centre + 2.
+        // Hats of each coarse point at centre - 1, centre, centre + 1, and of I - 1, I, I + 1 at
+        // the points centre - 2 .. centre + 2.
         Real hat[3][lanes_at_once], wx[5][3][lanes_at_once], wy[5][3];
         for (int o = 0; o < 3; ++o) {
           for (int k = 0; k < lanes_at_once; ++k)
@@ -59,39 +96,35 @@ void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& 
         for (int o = 0; o < 5; ++o) {
           for (int s = 0; s < 3; ++s) {
             wy[o][s] = static_cast<Real>(ay.neighbour_value(J, o - 2, s - 1));
-            for (int k = 0; k < lanes_at_once; ++k)
+            const auto w = static_cast<Real>(ax.neighbour_value(I, o - 2, s - 1));
+            for (int k = 0; k < lanes_at_once; ++k) wx[o][s][k] = w;
+            for (int k = 1; k < lanes_at_once && !ax.uniform(); ++k)
               wx[o][s][k] = static_cast<Real>(ax.neighbour_value(I + k, o - 2, s - 1));
           }
         }
-        const Real nothing[loops_on_host ? 36 * lanes : 1] = {}; // a row without an unknown
         Real sum[36][lanes_at_once] = {};
         for (int oj = 0; oj < 3; ++oj) {
           const auto weight_y = static_cast<Real>(ay.value(J, oj - 1));
           if (weight_y == 0) continue;
+          const int first = (ay.centre(J) + oj - 1) * stride + ax.centre(I) - 1;
+          FinePoints<Real> a;
+          a.read(A, first, last, ax.halved);
           Real line[36][lanes_at_once] = {}; // slots: rows of the fine grid, hats along x
-          for (int oi = 0; oi < 3; ++oi) {
-            Real weight[lanes_at_once], a[36][lanes_at_once]; // of fine points; 0 if no unknown
-            const Real* from[lanes_at_once];
-            bool any = false;
-            for (int k = 0; k < lanes_at_once; ++k) {
-              weight[k] = weight_y * hat[oi][k];
-              const int at = (ay.centre(J) + oj - 1) * stride + ax.centre(I + k) + oi - 1;
-              const bool used = weight[k] != 0 && active[at] != 0;
-              from[k] = used ? &A(at, 0) : nothing;
-              any = any || used;
-            }
-            if (!any) continue;
-            for (int n = 0; n < 36; ++n) {
-              for (int k = 0; k < lanes_at_once; ++k) a[n][k] = from[k][n * lanes];
-            }
-            for (int slot = 0; slot < 9; ++slot) {
-              for (int s = 0; s < 3; ++s) {
-                Real w[lanes_at_once];
-                for (int k = 0; k < lanes_at_once; ++k) w[k] = weight[k] * wx[oi + slot % 3][s][k];
+          for (int o = 0; o < 9; ++o) {      // three points, at each three columns of slots
+            const int point = o / 3, column = o % 3;
+            for (int s = 0; s < 3; ++s) {
+              const Real* const x = wx[point + column][s];
+              if (ax.uniform() && x[0] == 0) continue;
+              Real w[lanes_at_once];
+              for (int k = 0; k < lanes_at_once; ++k) w[k] = weight_y * hat[point][k] * x[k];
+              const auto from = a.entries + 4 * column;
+              const auto to_line = line + 4 * s;
+              const int first_k = a.from[point];
+              for (int row = 0; row < 36; row += 12) {
                 for (int m = 0; m < 4; ++m) {
-                  NUNATAK_INDEPENDENT
+                  NUNATAK_LANES
                   for (int k = 0; k < lanes_at_once; ++k)
-                    line[12 * (slot / 3) + 4 * s + m][k] += w[k] * a[4 * slot + m][k];
+                    to_line[row + m][k] += w[k] * from[row + m][first_k + k];
                 }
               }
             }
@@ -101,7 +134,7 @@ void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& 
               const Real w = wy[oj + sj][s];
               if (w == 0) continue;
               for (int m = 0; m < 12; ++m) {
-                NUNATAK_INDEPENDENT
+                NUNATAK_LANES
                 for (int k = 0; k < lanes_at_once; ++k)
                   sum[12 * s + m][k] += w * line[12 * sj + m][k];
               }
@@ -157,19 +190,36 @@ void prolong(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& a
   const int stride = fine.part().stride(), coarse_stride = coarse.stride();
   fine.template add<2>(
       "multigrid: prolong", 0, ring, planes(fine.part().x),
-      KOKKOS_LAMBDA(const Lane& place, Real* out) {
-        const int c = place.position(), j = place.row, i = c - j * stride;
-        const auto right = static_cast<Real>(ax.right_weight(i));
+      KOKKOS_LAMBDA(const CellBlock& block, Real* out) {
+        const int c = block.first, j = block.row, i = c - j * stride;
         const auto up = static_cast<Real>(ay.right_weight(j));
-        const Real* y = coarse_x + ay.parent(j) * coarse_stride + ax.parent(i);
-        const int di = right > 0 ? 1 : 0, dj = up > 0 ? coarse_stride : 0;
-        const auto mean = [&](const Real* at) {
+        const int dj = up > 0 ? coarse_stride : 0;
+        const auto mean = [&](const Real* at, int di, Real right) {
           const Real low = (1 - right) * at[0] + right * at[di];
           const Real high = (1 - right) * at[dj] + right * at[dj + di];
           return (1 - up) * low + up * high;
         };
-        out[0] = x[c] + mean(y);
-        out[lanes] = x[c + plane] + mean(y + coarse_plane);
+        const bool pairs = loops_on_host && ax.halved && ax.coarse_M > 1;
+        const bool odd = ax.right_weight(i + 1) > 0.0; // the second cell is between coarse points
+        for (int n = 0; n < 2; ++n) {
+          const Real* const row = coarse_x + n * coarse_plane + ay.parent(j) * coarse_stride;
+          Real add[lanes];
+          for (int k = 0; k < lanes_at_once && !pairs; ++k) {
+            const auto right = static_cast<Real>(ax.right_weight(i + k));
+            add[k] = mean(row + ax.parent(i + k), right > 0 ? 1 : 0, right);
+          }
+          const Real* const y = row + ax.parent(i + 1);
+          for (int k = 0; k < lanes / 2 && pairs && odd; ++k) {
+            add[2 * k] = mean(y + k, 0, 0);
+            add[2 * k + 1] = mean(y + k, 1, Real(0.5));
+          }
+          for (int k = 0; k < lanes / 2 && pairs && !odd; ++k) {
+            add[2 * k] = mean(y + k - 1, 1, Real(0.5));
+            add[2 * k + 1] = mean(y + k, 0, 0);
+          }
+          for (int k = 0; k < lanes_at_once; ++k)
+            out[n * lanes + k] = x[c + k + n * plane] + add[k];
+        }
       });
 }
 

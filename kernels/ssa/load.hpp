@@ -23,6 +23,21 @@ KOKKOS_INLINE_FUNCTION Cell neighbour(Cell at, int side) {
   return side < 2 ? Cell{at.j, at.i + step} : Cell{at.j + step, at.i};
 }
 
+/// A cell and those around it: number 4 is the cell, 4 + offset(side) its neighbour.
+struct Around {
+  double h[9], b[9];
+  int kind[9]; ///< mask of ice, -1 elsewhere
+  static KOKKOS_INLINE_FUNCTION int offset(int side) {
+    return (side < 2 ? 1 : 3) * (1 - 2 * (side & 1));
+  }
+  /// True for two grounded cells, the bed of one above the surface of the other: a rock wall.
+  KOKKOS_INLINE_FUNCTION bool wall(int a, int c) const { return b[c] > h[a] || b[a] > h[c]; }
+  /// True for neighbouring ice of one kind, grounded or floating: the surface may be differenced.
+  KOKKOS_INLINE_FUNCTION bool same_kind(int a, int c) const {
+    return kind[a] >= 0 && kind[a] == kind[c] && !wall(a, c);
+  }
+};
+
 struct Ice {
   Array2<double> H, h, b, tauc; ///< see SsaInput
   Array2<int> mask;
@@ -33,21 +48,20 @@ struct Ice {
       : H(p.input.H), h(p.input.h), b(p.input.b), tauc(p.input.tauc), mask(p.input.mask),
         ice(p.ice), rise(p.rise), till_subgrid(p.till_subgrid) {}
 
-  /// True for two grounded cells, the bed of one above the surface of the other: a rock wall.
-  KOKKOS_INLINE_FUNCTION bool wall(Cell a, Cell c) const {
-    return b(c.j, c.i) > h(a.j, a.i) || b(a.j, a.i) > h(c.j, c.i);
-  }
-  /// True for neighbouring ice of one kind, grounded or floating: the surface may be differenced.
-  KOKKOS_INLINE_FUNCTION bool same_kind(Cell a, Cell c) const {
-    return ice(a.j, a.i) != 0 && ice(c.j, c.i) != 0 && mask(a.j, a.i) == mask(c.j, c.i) &&
-           !wall(a, c);
-  }
   /// Height above flotation (m): positive where ice is grounded.
   KOKKOS_INLINE_FUNCTION double above_flotation(Cell at) const {
     return b(at.j, at.i) + rho_ice / rho_water * H(at.j, at.i);
   }
+  KOKKOS_INLINE_FUNCTION Around around(Cell at) const {
+    Around o{};
+    for (int n = 0; n < 9; ++n) {
+      const int j = at.j + n / 3 - 1, i = at.i + n % 3 - 1;
+      o.h[n] = h(j, i), o.b[n] = b(j, i), o.kind[n] = ice(j, i) != 0 ? mask(j, i) : -1;
+    }
+    return o;
+  }
   KOKKOS_INLINE_FUNCTION double own_part(Cell at, Cell next) const;
-  KOKKOS_INLINE_FUNCTION double half_cell_rise(Cell at, int side) const;
+  KOKKOS_INLINE_FUNCTION double half_cell_rise(Cell at, int side, const Around& around) const;
   KOKKOS_INLINE_FUNCTION double face_pressure(Cell at, int side) const;
 };
 
@@ -62,9 +76,10 @@ inline void set_coefficients(const SsaPatch& p) {
       });
   for_each_cell(
       "ssa: rise", p.patch, KOKKOS_LAMBDA(int j, int i) {
+        const Around o = in.around({j, i});
         for (int side = 0; side < 4; ++side) {
-          const Cell at{j, i}, next = neighbour(at, side);
-          in.rise(j, i, side) = in.same_kind(at, next) ? in.h(next.j, next.i) - in.h(j, i) : 0.0;
+          const int cell = 4, next = cell + Around::offset(side);
+          in.rise(j, i, side) = o.same_kind(cell, next) ? o.h[next] - o.h[cell] : 0.0;
         }
       });
 }
@@ -86,24 +101,24 @@ KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
 }
 
 /// Surface difference (m) to a neighbour, as it acts on the half cell. Needs ghosts of `rise`.
-KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side) const {
-  const Cell next = neighbour(at, side);
+KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side, const Around& o) const {
+  const int cell = 4, next = cell + Around::offset(side);
   // front, cliff or rock: the face carries the pressure; a wall is not part of the surface
-  if (ice(next.j, next.i) == 0 || wall(at, next)) return 0.0;
-  if (!same_kind(at, next)) { // grounding line: the slope of each kind, on its part
-    const double part = own_part(at, next);
+  if (o.kind[next] < 0 || o.wall(cell, next)) return 0.0;
+  if (!o.same_kind(cell, next)) { // grounding line: the slope of each kind, on its part
+    const Cell there = neighbour(at, side);
+    const double part = own_part(at, there);
     const double own = -rise(at.j, at.i, side ^ 1);
-    const double other = rise(next.j, next.i, side);
+    const double other = rise(there.j, there.i, side);
     return part * own + (1.0 - part) * other;
   }
   constexpr double weight = 0.125; // mean of a bilinear surface over half a cell
-  const double own = h(next.j, next.i) - h(at.j, at.i);
+  const double own = o.h[next] - o.h[cell];
   double sum = (1.0 - 2.0 * weight) * own;
   for (int k = 3; k >= 2; --k) {
-    const int across = side ^ k;
-    const Cell there = neighbour(at, across), there_next = neighbour(next, across);
-    const bool known = same_kind(at, there) && same_kind(at, there_next);
-    sum += weight * (known ? h(there_next.j, there_next.i) - h(there.j, there.i) : own);
+    const int across = Around::offset(side ^ k), there = cell + across, there_next = next + across;
+    const bool known = o.same_kind(cell, there) && o.same_kind(next, there_next);
+    sum += weight * (known ? o.h[there_next] - o.h[there] : own);
   }
   return sum;
 }
@@ -156,8 +171,10 @@ inline void compute_load(const SsaPatch& p) {
         yield(n) = grounded * in.tauc(j, i);
         const double weight =
             -0.5 * rho_ice * gravity * in.H(j, i); // limits the force on thin ice next to thick ice
-        double x = weight * dy * (in.half_cell_rise(at, east) - in.half_cell_rise(at, west));
-        double y = weight * dx * (in.half_cell_rise(at, north) - in.half_cell_rise(at, south));
+        const Around around = in.around(at);
+        const auto rise = [&](int side) { return in.half_cell_rise(at, side, around); };
+        double x = weight * dy * (rise(east) - rise(west));
+        double y = weight * dx * (rise(north) - rise(south));
         x += dy * (in.face_pressure(at, east) - in.face_pressure(at, west));
         y += dx * (in.face_pressure(at, north) - in.face_pressure(at, south));
         load(2 * n) = x;

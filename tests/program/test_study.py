@@ -206,7 +206,8 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert "found those of another" in study(text.replace("[2]", "[4]")).err
 
 
-def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
+def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", os.environ["PATH"].removeprefix(f"{FOLDER}:"))
     write(tmp_path / "nunatak-verify", "#!/bin/sh\necho result.nc: variable thk, record 0: differs\nexit 1\n")
     text = "strong: {ranks: [1]}\noptions: -case good\nrepetitions: 1\nverify: yes\n"
     assert study(text).returncode == 1
