@@ -44,6 +44,10 @@ struct HatAxis {
     if (o == 0 || (halved && coarse_M == 1 && !periodic)) return 1.0;
     return halved && !across_closure(I, o) && centre(I) + o <= fine_m + 1 ? 0.5 : 0.0;
   }
+  /// True if hats I to I + n - 1 have the values 0.5, 1, 0.5 there.
+  KOKKOS_INLINE_FUNCTION bool inside(int I, int n) const {
+    return halved && coarse_M > 1 && uniform() && centre(I + n - 1) <= fine_m;
+  }
   /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2; uniform(): whatever
   /// I.
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {

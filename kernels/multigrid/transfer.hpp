@@ -39,6 +39,19 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
   return coarse;
 }
 
+/// Values of the hats I, I + 1, ... of a block at their points centre - 1, centre, centre + 1.
+template <class Real>
+KOKKOS_INLINE_FUNCTION void find_hats(const HatAxis& axis, int I, Real (&hat)[3][lanes_at_once]) {
+  const bool all_inside = axis.inside(I, lanes_at_once);
+  for (int k = 0; k < lanes_at_once && all_inside; ++k) {
+    hat[0][k] = hat[2][k] = Real(0.5);
+    hat[1][k] = 1;
+  }
+  for (int o = 0; o < 3 && !all_inside; ++o) {
+    for (int k = 0; k < lanes_at_once; ++k) hat[o][k] = static_cast<Real>(axis.value(I + k, o - 1));
+  }
+}
+
 /// Entries of a matrix at the fine points around the coarse ones of a block.
 template <class Real> struct FinePoints {
   // Points of three blocks: in a row; or every second one, and then those between them.
@@ -86,13 +99,9 @@ void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& 
   fine.template add_coarse<36>(
       "multigrid: Galerkin", coarse, ay, to, KOKKOS_LAMBDA(const CellBlock& block, Real* out) {
         const int J = block.row, I = block.first - J * coarse_stride;
-        // Hats of each coarse point at centre - 1, centre, centre + 1, and of I - 1, I, I + 1 at
-        // the points centre - 2 .. centre + 2.
+        // Hats of each coarse point, and of I - 1, I, I + 1 at the points centre - 2 .. centre + 2.
         Real hat[3][lanes_at_once], wx[5][3][lanes_at_once], wy[5][3];
-        for (int o = 0; o < 3; ++o) {
-          for (int k = 0; k < lanes_at_once; ++k)
-            hat[o][k] = block.is(k) ? static_cast<Real>(ax.value(I + k, o - 1)) : Real(0);
-        }
+        find_hats(ax, I, hat);
         for (int o = 0; o < 5; ++o) {
           for (int s = 0; s < 3; ++s) {
             wy[o][s] = static_cast<Real>(ay.neighbour_value(J, o - 2, s - 1));
@@ -156,28 +165,31 @@ void restrict_residual(Passes<Real>& fine, const NinePoint<Real>& coarse, const 
   const int stride = fine.part().stride(), coarse_stride = coarse.stride();
   fine.template add_coarse<2>(
       "multigrid: restrict", coarse, ay, planes(coarse.b),
-      KOKKOS_LAMBDA(const Lane& place, Real* out) {
-        const int J = place.row, first = place.first - J * coarse_stride, I = first + place.lane;
-        const int fine_i = ax.centre(first) + (ax.halved ? 2 : 1) * place.lane; // = centre(I)
-        Real u = 0, v = 0;
-        const auto add_row = [&](int dj) {
-          const auto weight = static_cast<Real>(ay.value(J, dj));
-          // r is 0 where there is no unknown; a row of weight 0 need not exist
-          const Real* row = r + (ay.centre(J) + (weight > 0 ? dj : 0)) * stride + fine_i;
-          const auto add = [&](int di) {
-            const Real w = weight * static_cast<Real>(ax.value(I, di));
-            u += w * row[di];
-            v += w * row[di + plane];
-          };
-          add(-1);
-          add(0);
-          add(1);
-        };
-        add_row(-1);
-        add_row(0);
-        add_row(1);
-        out[0] = u;
-        out[lanes] = v;
+      KOKKOS_LAMBDA(const CellBlock& block, Real* out) {
+        const int J = block.row, I = block.first - J * coarse_stride;
+        Real hat[3][lanes_at_once];
+        find_hats(ax, I, hat);
+        for (int n = 0; n < 2; ++n) {
+          Real sum[lanes_at_once] = {};
+          for (int o = -1; o <= 1; ++o) {
+            const auto weight = static_cast<Real>(ay.value(J, o));
+            if (weight == 0) continue; // the row need not exist; r is 0 where there is no unknown
+            const Real* const row = r + n * plane + (ay.centre(J) + o) * stride + ax.centre(I);
+            const auto add = [&](int k, const Real* at) {
+              sum[k] += weight * hat[0][k] * at[-1];
+              sum[k] += weight * hat[1][k] * at[0];
+              sum[k] += weight * hat[2][k] * at[1];
+            };
+            if (ax.halved) {
+              NUNATAK_LANES
+              for (int k = 0; k < lanes_at_once; ++k) add(k, row + 2 * k);
+            } else {
+              NUNATAK_LANES
+              for (int k = 0; k < lanes_at_once; ++k) add(k, row + k);
+            }
+          }
+          for (int k = 0; k < lanes_at_once; ++k) out[n * lanes + k] = sum[k];
+        }
       });
 }
 

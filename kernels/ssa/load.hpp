@@ -61,7 +61,7 @@ struct Ice {
     return o;
   }
   KOKKOS_INLINE_FUNCTION double own_part(Cell at, Cell next) const;
-  KOKKOS_INLINE_FUNCTION double half_cell_rise(Cell at, int side, const Around& around) const;
+  KOKKOS_FORCEINLINE_FUNCTION double half_cell_rise(Cell at, int side, const Around& around) const;
   KOKKOS_INLINE_FUNCTION double face_pressure(Cell at, int side) const;
 };
 
@@ -101,7 +101,7 @@ KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
 }
 
 /// Surface difference (m) to a neighbour, as it acts on the half cell. Needs ghosts of `rise`.
-KOKKOS_INLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side, const Around& o) const {
+KOKKOS_FORCEINLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side, const Around& o) const {
   const int cell = 4, next = cell + Around::offset(side);
   // front, cliff or rock: the face carries the pressure; a wall is not part of the surface
   if (o.kind[next] < 0 || o.wall(cell, next)) return 0.0;
@@ -172,9 +172,10 @@ inline void compute_load(const SsaPatch& p) {
         const double weight =
             -0.5 * rho_ice * gravity * in.H(j, i); // limits the force on thin ice next to thick ice
         const Around around = in.around(at);
-        const auto rise = [&](int side) { return in.half_cell_rise(at, side, around); };
-        double x = weight * dy * (rise(east) - rise(west));
-        double y = weight * dx * (rise(north) - rise(south));
+        const double to_east = in.half_cell_rise(at, east, around);
+        const double to_north = in.half_cell_rise(at, north, around);
+        double x = weight * dy * (to_east - in.half_cell_rise(at, west, around));
+        double y = weight * dx * (to_north - in.half_cell_rise(at, south, around));
         x += dy * (in.face_pressure(at, east) - in.face_pressure(at, west));
         y += dx * (in.face_pressure(at, north) - in.face_pressure(at, south));
         load(2 * n) = x;
