@@ -164,10 +164,12 @@ void read(const Given& given, std::map<std::string, std::string>& hints) {
   for (const std::string& pair : split(given.text, ',')) {
     const std::size_t equal = pair.find('=');
     if (equal == 0 || equal == std::string::npos || equal + 1 == pair.size() ||
-        equal >= MPI_MAX_INFO_KEY || pair.size() - equal > MPI_MAX_INFO_VAL)
+        equal >= MPI_MAX_INFO_KEY || pair.size() - equal > MPI_MAX_INFO_VAL ||
+        (pair.find("buffer_size=") != std::string::npos && std::atoll(&pair[equal + 1]) < 1))
       throw Error(given.what + ": expected key=value,key=value, of at most " +
                   std::to_string(MPI_MAX_INFO_KEY - 1) + "=" +
-                  std::to_string(MPI_MAX_INFO_VAL - 1) + " characters, found '" + given.text + "'");
+                  std::to_string(MPI_MAX_INFO_VAL - 1) +
+                  " characters, buffers of at least 1 byte, found '" + given.text + "'");
     hints[pair.substr(0, equal)] = pair.substr(equal + 1);
   }
 }

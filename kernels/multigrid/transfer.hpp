@@ -11,18 +11,6 @@
 
 namespace nunatak {
 
-/// f(j, i, w) for each fine point (view indices) where hat (J, I) has a value w > 0.
-template <class F>
-KOKKOS_INLINE_FUNCTION void for_each_point(const HatAxis& ax, const HatAxis& ay, int J, int I,
-                                           const F& f) {
-  for (int dj = -1; dj <= 1; ++dj) {
-    for (int di = -1; di <= 1; ++di) {
-      const double w = ay.value(J, dj) * ax.value(I, di);
-      if (w > 0.0) f(ay.centre(J) + dj, ax.centre(I) + di, w);
-    }
-  }
-}
-
 /// An array over `patch` and its ghosts: 1 for each coarse point of its part `owned` whose hat is
 /// nonzero on an unknown, 0 elsewhere. Needs a ring of ghosts of `active`.
 inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Array2<int>& active,
@@ -32,9 +20,13 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
   for_each_of(
       "multigrid: coarse cells", Cells{j0, j0 + owned.ym, i0, i0 + owned.xm},
       KOKKOS_LAMBDA(int J, int I) {
-        for_each_point(ax, ay, J, I, [&](int j, int i, double) {
-          if (active(j, i) != 0) coarse(J, I) = 1;
-        });
+        for (int dj = -1; dj <= 1; ++dj) {
+          for (int di = -1; di <= 1; ++di) {
+            if (ay.value(J, dj) * ax.value(I, di) > 0.0 &&
+                active(ay.centre(J) + dj, ax.centre(I) + di) != 0)
+              coarse(J, I) = 1;
+          }
+        }
       });
   return coarse;
 }
@@ -68,7 +60,7 @@ template <class Real> struct FinePoints {
       const int n = Kokkos::min(Kokkos::max(block + o, 0), last);
       for (int m = 0; m < 36; ++m) {
         if (!loops_on_host) {
-          entries[m][o] = A(first + o, m);
+          entries[m][o] = A(Kokkos::min(Kokkos::max(first + o, 0), last * lanes + lanes - 1), m);
           continue;
         }
         const Real* const read = &A(n * lanes, m);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <stdexcept>
 
 namespace nunatak {
@@ -101,18 +102,21 @@ void sum_over_ranks(MPI_Comm comm, ReproducibleSum* sums, int n) {
 
 std::vector<std::int64_t>
 MpiRanks::gather_all(const std::vector<std::vector<std::int64_t>>& contributions) {
-  const int count = static_cast<int>(contributions[0].size());
+  constexpr int most = std::numeric_limits<int>::max(); // of a collective
+  const int count =
+      contributions[0].size() < most ? static_cast<int>(contributions[0].size()) : most;
   std::vector<int> lengths(static_cast<std::size_t>(m_decomposition.size())), starts(lengths);
   MPI_Allgather(&count, 1, MPI_INT, lengths.data(), 1, MPI_INT, m_comm);
   count_collective(sizeof(int));
-  int total = 0;
+  std::int64_t total = 0;
   for (std::size_t r = 0; r < lengths.size(); ++r) {
-    starts[r] = total;
+    starts[r] = static_cast<int>(total);
     total += lengths[r];
+    if (total >= most) throw std::length_error("MPI_Allgatherv: 2147483647 numbers or more");
   }
   std::vector<std::int64_t> all(static_cast<std::size_t>(total));
-  MPI_Allgatherv(contributions[0].data(), static_cast<int>(contributions[0].size()), MPI_INT64_T,
-                 all.data(), lengths.data(), starts.data(), MPI_INT64_T, m_comm);
+  MPI_Allgatherv(contributions[0].data(), count, MPI_INT64_T, all.data(), lengths.data(),
+                 starts.data(), MPI_INT64_T, m_comm);
   count_collective(contributions[0].size() * sizeof(std::int64_t));
   return all;
 }
