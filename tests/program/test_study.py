@@ -40,7 +40,8 @@ def study(tmp_path):
     """study(text of the file, *arguments): one `perf/study run` on this machine with the script above."""
     write(tmp_path / "mpiexec", '#!/bin/sh\nshift\nexec "$@"\n')
     write(tmp_path / "program", PROGRAM)
-    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec"), "HOME": str(tmp_path)}  # ReFrame keeps notes there
+    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec"), "HOME": str(tmp_path),  # ReFrame keeps notes there
+                   "PATH": os.environ["PATH"].removeprefix(f"{FOLDER}:")}
 
     def start(text, *arguments):
         (tmp_path / "study.yaml").write_text(text)
@@ -206,8 +207,7 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert "found those of another" in study(text.replace("[2]", "[4]")).err
 
 
-def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATH", os.environ["PATH"].removeprefix(f"{FOLDER}:"))
+def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
     write(tmp_path / "nunatak-verify", "#!/bin/sh\necho result.nc: variable thk, record 0: differs\nexit 1\n")
     text = "strong: {ranks: [1]}\noptions: -case good\nrepetitions: 1\nverify: yes\n"
     assert study(text).returncode == 1 and "differ from what was written: result.nc: variable" in records(tmp_path / "out")[0]["reason"]
