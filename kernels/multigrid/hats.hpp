@@ -48,8 +48,7 @@ struct HatAxis {
   KOKKOS_INLINE_FUNCTION bool inside(int I, int n) const {
     return halved && coarse_M > 1 && uniform() && centre(I + n - 1) <= fine_m;
   }
-  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2; uniform(): whatever
-  /// I.
+  /// Value of hat I + s, s = -1, 0, 1, at the point centre(I) + o, o = -2..2.
   KOKKOS_INLINE_FUNCTION double neighbour_value(int I, int o, int s) const {
     if (!halved || across_closure(I, o)) return o == s ? 1.0 : 0.0;
     if (coarse_M == 1) return s == 0 ? 1.0 : 0.0; // all neighbours are the point itself
@@ -57,6 +56,7 @@ struct HatAxis {
     return distance == 0 ? 1.0 : distance == 1 ? 0.5 : 0.0;
   }
 
+  /// True if neighbour_value is the same for all I.
   KOKKOS_INLINE_FUNCTION bool uniform() const { return !periodic || fine_M % 2 == 0; }
 
 private:

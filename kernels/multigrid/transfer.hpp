@@ -49,7 +49,7 @@ template <class Real> struct FinePoints {
   // Points of three blocks: in a row; or every second one, and then those between them.
   static constexpr int half = lanes + lanes / 2;
   Real entries[36][loops_on_host ? 2 * half : 3];
-  int from[3]; ///< of point `first` + 0, 1, 2
+  int from[3]; ///< entries[m][from[o] + k]: of point `first` + o, and of those around further lanes
 
   /// `last`: the last block of the matrix; beyond it, and before the first one, anything is read.
   KOKKOS_INLINE_FUNCTION void read(const CellValues<Real>& A, int first, int last, bool halved) {
@@ -78,7 +78,6 @@ template <class Real> struct FinePoints {
       }
     }
   }
-  KOKKOS_INLINE_FUNCTION const Real* of(int o, int entry) const { return &entries[entry][from[o]]; }
 };
 
 /// coarse.A = P^T fine.A P, hat by hat, first along x, then along y. Needs ghosts of fine.A.

@@ -170,8 +170,8 @@ TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives th
     CHECK(hints(format, "cb_config_list") == "*:" + nodes);
     CHECK(hints(std::string(format) + "/hints=cb_nodes=1", "cb_nodes") == "1");
   }
-  CHECK(open_and_close("serial").empty());
-  CHECK(open_and_close("direct/native").empty());
+  for (const char* way : {"serial", "direct/native"}) CHECK(open_and_close(way).empty());
+  CHECK_THROWS_WITH(open_and_close("pnetcdf/hints=cb_buffer_size=0"), ContainsSubstring("1 byte"));
 }
 
 TEST_CASE("runs: what lies together is one") {
