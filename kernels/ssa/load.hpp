@@ -117,7 +117,7 @@ KOKKOS_FORCEINLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side, const 
   double sum = (1.0 - 2.0 * weight) * own;
   for (int k = 3; k >= 2; --k) {
     const int across = Around::offset(side ^ k), there = cell + across, there_next = next + across;
-    const bool known = o.same_kind(cell, there) && o.same_kind(next, there_next);
+    const bool known = o.same_kind(cell, there) && o.same_kind(cell, there_next);
     sum += weight * (known ? o.h[there_next] - o.h[there] : own);
   }
   return sum;
