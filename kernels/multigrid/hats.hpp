@@ -62,7 +62,7 @@ struct HatAxis {
 private:
   /// True where a periodic axis with an odd number of points closes, without an odd point.
   KOKKOS_INLINE_FUNCTION bool across_closure(int I, int o) const {
-    if (!periodic || fine_M % 2 == 0) return false;
+    if (uniform()) return false;
     const int C = coarse_s + I - 1;
     return (C == coarse_M - 1 && o == 1) || (C == 0 && o == -1);
   }

@@ -34,17 +34,15 @@ inline Array2<int> coarse_cells(const Patch& patch, const Patch& owned, const Ar
 /// Values of the hats I, I + 1, ... of a block at their points centre - 1, centre, centre + 1.
 template <class Real>
 KOKKOS_INLINE_FUNCTION void find_hats(const HatAxis& axis, int I, Real (&hat)[3][lanes_at_once]) {
-  const bool all_inside = axis.inside(I, lanes_at_once);
-  for (int k = 0; k < lanes_at_once && all_inside; ++k) {
-    hat[0][k] = hat[2][k] = Real(0.5);
-    hat[1][k] = 1;
-  }
-  for (int o = 0; o < 3 && !all_inside; ++o) {
-    for (int k = 0; k < lanes_at_once; ++k) hat[o][k] = static_cast<Real>(axis.value(I + k, o - 1));
+  const bool inside = axis.inside(I, lanes_at_once);
+  for (int o = 0; o < 3; ++o) {
+    const auto value = Real(o == 1 ? 1.0 : 0.5);
+    for (int k = 0; k < lanes_at_once; ++k)
+      hat[o][k] = inside ? value : static_cast<Real>(axis.value(I + k, o - 1));
   }
 }
 
-/// Entries of a matrix at the fine points around the coarse ones of a block.
+/// Entries of a matrix at the fine points around the coarse ones of a block; 0 without an unknown.
 template <class Real> struct FinePoints {
   // Points of three blocks: in a row; or every second one, and then those between them.
   static constexpr int half = lanes + lanes / 2;

@@ -23,8 +23,9 @@ KOKKOS_INLINE_FUNCTION Cell neighbour(Cell at, int side) {
   return side < 2 ? Cell{at.j, at.i + step} : Cell{at.j + step, at.i};
 }
 
-/// A cell and those around it: number 4 is the cell, 4 + offset(side) its neighbour.
+/// A cell and those around it: numbers `cell` and cell + offset(side).
 struct Around {
+  static constexpr int cell = 4;
   double h[9], b[9];
   int kind[9]; ///< mask of ice, -1 elsewhere
   static KOKKOS_INLINE_FUNCTION int offset(int side) {
@@ -78,8 +79,8 @@ inline void set_coefficients(const SsaPatch& p) {
       "ssa: rise", p.patch, KOKKOS_LAMBDA(int j, int i) {
         const Around o = in.around({j, i});
         for (int side = 0; side < 4; ++side) {
-          const int cell = 4, next = cell + Around::offset(side);
-          in.rise(j, i, side) = o.same_kind(cell, next) ? o.h[next] - o.h[cell] : 0.0;
+          const int next = o.cell + o.offset(side);
+          in.rise(j, i, side) = o.same_kind(o.cell, next) ? o.h[next] - o.h[o.cell] : 0.0;
         }
       });
 }
@@ -102,7 +103,7 @@ KOKKOS_INLINE_FUNCTION double Ice::own_part(Cell at, Cell next) const {
 
 /// Surface difference (m) to a neighbour, as it acts on the half cell. Needs ghosts of `rise`.
 KOKKOS_FORCEINLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side, const Around& o) const {
-  const int cell = 4, next = cell + Around::offset(side);
+  const int cell = Around::cell, next = cell + o.offset(side);
   // front, cliff or rock: the face carries the pressure; a wall is not part of the surface
   if (o.kind[next] < 0 || o.wall(cell, next)) return 0.0;
   if (!o.same_kind(cell, next)) { // grounding line: the slope of each kind, on its part
@@ -116,7 +117,7 @@ KOKKOS_FORCEINLINE_FUNCTION double Ice::half_cell_rise(Cell at, int side, const 
   const double own = o.h[next] - o.h[cell];
   double sum = (1.0 - 2.0 * weight) * own;
   for (int k = 3; k >= 2; --k) {
-    const int across = Around::offset(side ^ k), there = cell + across, there_next = next + across;
+    const int across = o.offset(side ^ k), there = cell + across, there_next = next + across;
     const bool known = o.same_kind(cell, there) && o.same_kind(cell, there_next);
     sum += weight * (known ? o.h[there_next] - o.h[there] : own);
   }

@@ -198,6 +198,19 @@ TEST_CASE("load, residual and Jacobian are the same bits on every decomposition"
   }
 }
 
+TEST_CASE("where rock walls off a corner cell the slope on that side is that of the own row") {
+  Case c;
+  for (const auto& [j, i] : points_of(Mx, My)) c.b(j, i) = 0.0, c.H(j, i) = 100.0 + i + 3.0 * j;
+  c.H(5, 9) = 600.0, c.b(6, 9) = 500.0; // (6, 9) is a wall for (5, 8), not for (5, 9)
+  for (const auto& [j, i] : points_of(Mx, My))
+    c.h(j, i) = surface(c.b(j, i), c.H(j, i)), c.mask(j, i) = cell_type(c.b(j, i), c.H(j, i));
+  const auto rise = [&](int j, int i) { return c.h(j, i) - c.h(j, 8); };
+  const double east = 0.875 * rise(5, 9) + 0.125 * rise(4, 9);
+  const double west = 0.75 * rise(5, 7) + 0.125 * (rise(4, 7) + rise(6, 7));
+  const double expected = -0.5 * rho_ice * gravity * c.H(5, 8) * dy * (east - west);
+  CHECK(std::abs(Discrete(c, cut(1, 1, false)).load()[2 * (5 * Mx + 8)] / expected - 1) < 1e-12);
+}
+
 TEST_CASE("every Jacobian is symmetric and positive definite") {
   const Case c;
   for (const bool periodic : {false, true}) {

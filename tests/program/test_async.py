@@ -96,7 +96,7 @@ def test_the_report_says_what_servers_did(nunatak, tmp_path):
             assert 0 < sum(group["phases"].values()) < longest
             assert group["messages"] > 0 and group["message_bytes"] > 0
         assert 0 < output["drain_seconds"] < longest
-        assert report["timers"]["output: drain"]["max"] >= 0.9 * output["drain_seconds"]
+        assert report["timers"]["output: drain"]["max"] >= output["drain_seconds"]
         seen = sum(timer["mean"] for name, timer in report["timers"].items() if name.startswith("output: "))
         assert abs(output["seconds"] - seen) < 1e-9 and "warning: output took" in run.out
         assert {"open", "define", "post", "wait", "close", "stall"} <= set(output["phases"])

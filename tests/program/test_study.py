@@ -210,7 +210,8 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
 def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
     write(tmp_path / "nunatak-verify", "#!/bin/sh\necho result.nc: variable thk, record 0: differs\nexit 1\n")
     text = "strong: {ranks: [1]}\noptions: -case good\nrepetitions: 1\nverify: yes\n"
-    assert study(text).returncode == 1 and "differ from what was written: result.nc: variable" in records(tmp_path / "out")[0]["reason"]
+    assert study(text).returncode == 1
+    assert records(tmp_path / "out")[0]["reason"].startswith("files differ from what was written: result.nc: variable thk")
     write(tmp_path / "nunatak-verify", "#!/bin/sh\n")
     assert study(text).returncode == 0 and (tmp_path / "out" / records(tmp_path / "out")[0]["manifest"]).exists()
     (tmp_path / "nunatak-verify").unlink()
