@@ -70,8 +70,8 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
 }
 
 /// Bytes per unknown cell of SSA solves by kernels/ssa with its defaults (single precision,
-/// smoother of degree 2, 3 on coarse grids): a linear iteration, a nonlinear step (residual,
-/// matrix, coarse matrices), a local solve (what it does in all cells, and in a chosen one). There
+/// smoother of degree 4, 5 on coarse grids): a linear iteration, a nonlinear step (residual,
+/// matrix, coarse matrices, choice of cells), a local solve (what it does in all cells, and in a chosen one). There
 /// are as many elements as unknown cells, two per chosen cell; coarse grids add a third of the
 /// cells. A row of the matrix takes 144 bytes and 4 for its position (on a CPU 1, and what blocks
 /// of eight cells hold for cells at margins that are no unknowns).
@@ -80,10 +80,10 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
 /// common data once: on one thread per rank, if a row of cells of each loop fits into the
 /// cache, for the smoother degree + 1 rows of the matrix and of its vectors, of 228 bytes per cell.
 struct SsaBytes {
-  static constexpr double vectors = 8 + 16 + 3 * 8 + 8;   // b, inverse -> r, d, e; x
-  static constexpr double before = 144 + 4 + vectors + 2, // and the coarse b, from the residual
-      after = 144 + 4 + vectors + 8 + 2;                  // and x, corrected by the coarse x
-  static constexpr double cycle = 4.0 / 3.0 * (before + after);
+  static constexpr double restricted = 8 + 2; // b -> the coarse b
+  // the coarse x, matrix, b, inverse -> x, r, d, e
+  static constexpr double smoothed = 2 + 144 + 4 + 8 + 16 + 4 * 8;
+  static constexpr double cycle = 4.0 / 3.0 * (restricted + smoothed);
   // x, residual, r -> u, w; s; r, u, w, p, s, y -> p, s, y, r, b
   static constexpr double krylov = 5 * 8 + 4 + 8 + 104 + 4;
   static constexpr double iteration = cycle + krylov;
@@ -93,10 +93,12 @@ struct SsaBytes {
   static constexpr double matrix = 88 + 8 + 4 * 8 + 12 + 5 * 8 + 8 + 144 + 4 * 8;
   // a row -> its inverse, Galerkin products
   static constexpr double coarse_matrices = 4.0 / 3.0 * (144 + 16 + 36);
-  // r -> whether chosen; scans of cells and elements; d, e zeroed; residual and its sum
-  static constexpr double local = 16 + 2 * 4 + 2 * 4 + 12 + 4 + 2 * 8 + residual + 16;
+  // r -> whether chosen; scans of cells and elements
+  static constexpr double choice = 16 + 2 * 4 + 2 * 4 + 12 + 4;
+  // d, e zeroed; residual and its sum
+  static constexpr double local = 2 * 8 + residual + 16;
   // three times, loop by loop, so that elements, u and v are read twice: matrix, inverse, b,
-  // smoother (second step: 212), y, u, v, residual; as many elements once more
+  // smoother of degree 2 (second step: 212), y, u, v, residual; as many elements once more
   static constexpr double local_cell =
       3 * (matrix + 160 + 24 + 40 + 212 + 24 + 32 + 48 + residual + 2 * 88 + 6 * 8 + 4 * 88);
 };
@@ -110,7 +112,7 @@ struct SsaWork {
   double bytes() const {
     using B = SsaBytes;
     const double per_cell = iterations * B::iteration + local_solves * B::local +
-                            steps * (B::matrix + B::coarse_matrices) +
+                            steps * (B::matrix + B::coarse_matrices + B::choice) +
                             (solves + steps) * B::residual;
     return cells * per_cell + local_cells * B::local_cell;
   }

@@ -1,4 +1,4 @@
-// Levels of multigrid.hpp, their operators, and the V-cycle, instantiated once.
+// Levels of multigrid.hpp, their operators, and the cycle, instantiated once.
 #include "kernels/multigrid/multigrid.hpp"
 
 #include <algorithm>
@@ -266,32 +266,27 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
       level.merge.give_back_owned(2, data(next, rows), data(level, rows));
     return;
   }
-  const bool one_ring = level.rings == 1;
   update_ghosts(level, 2, &NinePoint<Real>::b);
-  for (Passes<Real>& p : level.passes) start_from_zero(p, level.polynomial, level.rings);
-  relax(level, level.rings, one_ring ? 0 : 1);
-  work(level, visits_of_smoothing(level));
-  if (one_ring) update_ghosts(level, 2, &NinePoint<Real>::r);
   for (std::size_t n = 0; n < level.passes.size(); ++n) {
-    restrict_residual(level.passes[n], next.parts[n], level.x[n], level.y[n]);
+    restrict_load(level.passes[n], next.parts[n], level.x[n], level.y[n]);
     level.passes[n].run();
   }
   cycle(l + 1, false);
   update_solution(next);
   // every step is valid in one ring less
-  const int ring = one_ring ? 1 : level.polynomial.degree + (with_residual ? 1 : 0);
+  const int ring = level.rings == 1 ? 1 : level.polynomial.degree + (with_residual ? 1 : 0);
   for (std::size_t n = 0; n < level.passes.size(); ++n)
     prolong(level.passes[n], next.parts[n], level.x[n], level.y[n], ring);
   const Decomposition& d = level.holders.decomposition();
   if (d.periodic_x || d.periodic_y) update_ghosts(level, 2, &NinePoint<Real>::x);
   for (Passes<Real>& p : level.passes) start(p, level.polynomial, ring - 1);
   work(level, visits_of_product, 1, ring - 1);
-  relax(level, ring - 1, with_residual ? 0 : -1);
+  relax(level, ring - 1, with_residual);
   for (Passes<Real>& p : level.passes) p.run();
   work(level, visits_of_smoothing(level));
 }
 
-template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int residual) {
+template <class Real> void Multigrid<Real>::relax(Level& level, int ring, bool with_residual) {
   ChebyshevSteps factors(level.polynomial);
   const auto update_steps = [&] {
     if (ring > 0) return;
@@ -302,29 +297,19 @@ template <class Real> void Multigrid<Real>::relax(Level& level, int ring, int re
     factors.next();
     update_steps();
     ring -= 1;
-    for (Passes<Real>& p : level.passes) {
-      move(p, ring + 1, ring + 1);
-      step(p, factors, ring);
-    }
+    for (Passes<Real>& p : level.passes) step(p, factors, ring);
     work(level, visits_of_product, 1, ring);
   }
-  if (residual >= 0) update_steps();
-  for (Passes<Real>& p : level.passes) {
-    if (residual < 0) {
-      move(p, 0, 0);
-    } else {
-      move(p, residual + 1, ring);
-      finish(p, residual);
-    }
-  }
-  if (residual >= 0) work(level, visits_of_product, 1, residual);
+  if (with_residual) update_steps();
+  for (Passes<Real>& p : level.passes) with_residual ? finish(p) : move(p);
 }
 
 template <class Real>
 void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
                              const std::vector<int>& counts) {
   Level& level = m_levels[0];
-  ChebyshevSteps factors(level.polynomial);
+  const Chebyshev polynomial{local_degree};
+  ChebyshevSteps factors(polynomial);
   std::vector<NinePoint<Real>> parts = level.parts; // of the same arrays
   std::vector<Passes<Real>> passes(parts.begin(), parts.end());
   for (std::size_t n = 0; n < parts.size(); ++n) {
@@ -332,17 +317,17 @@ void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
     Kokkos::deep_copy(parts[n].d.memory, Real(0));
     Kokkos::deep_copy(parts[n].e.memory, Real(0));
     invert_diagonal(passes[n], 0);
-    start_from_zero(passes[n], level.polynomial, 0);
+    start_from_zero(passes[n], polynomial);
   }
   const auto steps = [&parts](std::size_t n) -> CellValues<Real> { return parts[n].d; };
-  for (int k = 1; k < level.polynomial.degree; ++k) {
+  for (int k = 1; k < polynomial.degree; ++k) {
     factors.next();
     for (Passes<Real>& p : passes) p.run();
     level.halo.move(2, steps, steps);
     for (Passes<Real>& p : passes) step(p, factors, 0);
   }
   for (Passes<Real>& p : passes) {
-    move(p, 0, 0);
+    move(p);
     p.run();
   }
 }

@@ -41,11 +41,11 @@ struct InRings {
   }
 };
 
-/// A row of blocks, of whose cells those in rings `first` (0: owned) to `last` count.
+/// A row of blocks, of whose cells those in rings 0 (owned) to `last` count.
 struct RowOfBlocks {
-  const unsigned* marks;       ///< bit k of marks[n]: lane k of block n is an unknown
-  int blocks, position, j;     ///< position: of lane 0 of block 0
-  int first, last, begin, end; ///< columns between begin and end need no look at their rings
+  const unsigned* marks;   ///< bit k of marks[n]: lane k of block n is an unknown
+  int blocks, position, j; ///< position: of lane 0 of block 0
+  int last, begin, end;    ///< columns between begin and end need no look at their rings
   Rectangle owned;
 
   CellBlock block(int n) const {
@@ -53,8 +53,7 @@ struct RowOfBlocks {
     CellBlock found{position + i, j, marks[n]};
     if (i >= begin && i + lanes <= end) return found;
     for (int k = 0; k < lanes && found.unknowns != 0; ++k) {
-      const int ring = owned.ring(j, i + k);
-      if (ring < first || ring > last) found.unknowns &= ~(1u << k);
+      if (owned.ring(j, i + k) > last) found.unknowns &= ~(1u << k);
     }
     return found;
   }
@@ -131,10 +130,10 @@ template <class Real> struct NinePoint {
   bool wavefront() const { return m_wavefront; }
   void loop_by_loop() { m_wavefront = false; }
   /// For loops.
-  RowOfBlocks row(int j, int first, int last) const {
+  RowOfBlocks row(int j, int last) const {
     const int blocks = stride() / lanes, begin = owned.i0;
-    const int end = first == 0 && owned.ring(j, begin) == 0 ? begin + owned.columns : 0;
-    return {marks.data() + j * blocks, blocks, j * stride(), j, first, last, begin, end, owned};
+    const int end = owned.ring(j, begin) <= last ? begin + owned.columns : 0;
+    return {marks.data() + j * blocks, blocks, j * stride(), j, last, begin, end, owned};
   }
 
   /// The rows, indexed by view indices of the owned patch.

@@ -85,18 +85,18 @@ private:
   }
 };
 
-/// pass(Lane) for each unknown in rings `first` (0: owned) to `last`, on a GPU.
+/// pass(Lane) for each unknown in rings 0 (owned) to `last`, on a GPU.
 template <class Real, class P>
-void for_each_unknown(const char* label, const NinePoint<Real>& part, int first, int last,
-                      const P& pass) {
+void for_each_unknown(const char* label, const NinePoint<Real>& part, int last, const P& pass) {
   const auto marks = part.marks;
   const Rectangle owned = part.owned;
   const int stride = part.stride();
   Kokkos::parallel_for(
       label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(part.active.size())),
       KOKKOS_LAMBDA(int c) {
-        const int n = c / lanes, k = c % lanes, j = c / stride, ring = owned.ring(j, c % stride);
-        if ((marks(n) >> k & 1u) != 0 && ring >= first && ring <= last) pass(Lane{n * lanes, k, j});
+        const int n = c / lanes, k = c % lanes, j = c / stride;
+        if ((marks(n) >> k & 1u) != 0 && owned.ring(j, c % stride) <= last)
+          pass(Lane{n * lanes, k, j});
       });
 }
 
@@ -105,18 +105,17 @@ public:
   explicit Passes(NinePoint<Real>& part) : m_part(&part) {}
   NinePoint<Real>& part() const { return *m_part; }
 
-  /// A pass over the unknowns in rings `first` (0: owned) to `last`, before or in run(). One over
-  /// ghosts alone (first > 0) goes with the next pass, and neither may need the other.
+  /// A pass over the unknowns in rings 0 (owned) to `last`, before or in run().
   template <int N, class To, class F>
-  void add(const char* label, int first, int last, const To& to, const F& compute) {
-    add(label, *m_part, HatAxis{}, first, last, Pass<Real, N, To, F>{to, compute});
+  void add(const char* label, int last, const To& to, const F& compute) {
+    add(label, *m_part, HatAxis{}, last, Pass<Real, N, To, F>{to, compute});
   }
   /// A pass over the owned unknowns of the next coarser grid, `y` the axis between both. It
   /// computes values at a coarse point from values at the fine point below and around it.
   template <int N, class To, class F>
   void add_coarse(const char* label, const NinePoint<Real>& coarse, const HatAxis& y, const To& to,
                   const F& compute) {
-    add(label, coarse, y, 0, 0, Pass<Real, N, To, F>{to, compute});
+    add(label, coarse, y, 0, Pass<Real, N, To, F>{to, compute});
   }
 
   /// Runs the passes that were added since the last call. No communication may be needed between.
@@ -139,7 +138,7 @@ private:
   struct Kept {
     const NinePoint<Real>* part;
     HatAxis y; ///< from rows of the level to rows of `part`
-    int delay, first, last;
+    int delay, last;
     std::function<void(const RowOfBlocks&)> visit;
 
     void fine_row(int fine_j) const {
@@ -147,23 +146,21 @@ private:
       if (fine_j < 0 || y.centre(j) != fine_j) return; // between two rows of a coarser grid
       if (j >= 0 && j < part->active.extent_int(0)) row(j);
     }
-    void row(int j) const { visit(part->row(j, first, last)); }
+    void row(int j) const { visit(part->row(j, last)); }
   };
 
   template <class P>
-  void add(const char* label, const NinePoint<Real>& part, const HatAxis& y, int first, int last,
+  void add(const char* label, const NinePoint<Real>& part, const HatAxis& y, int last,
            const P& pass) {
-    if (first > 0 && part.within_ring(last) == part.within_ring(first - 1)) return;
     if constexpr (loops_on_host) {
       const bool together = m_part->wavefront();
-      if (together && first == 0) m_delay += 1;
-      const Kept kept{&part, y,    first > 0 ? m_delay + 1 : m_delay,
-                      first, last, [pass](const RowOfBlocks& s) { widely(pass, s); }};
+      if (together) m_delay += 1;
+      const Kept kept{&part, y, m_delay, last, [pass](const RowOfBlocks& s) { widely(pass, s); }};
       if (together) return m_passes.push_back(kept);
       Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, part.active.extent_int(0)),
                            [kept](int j) { kept.row(j); });
     } else {
-      for_each_unknown(label, part, first, last, pass);
+      for_each_unknown(label, part, last, pass);
     }
   }
 

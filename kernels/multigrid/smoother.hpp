@@ -28,7 +28,7 @@ struct Chebyshev {
   int degree = 2;
 
   static constexpr double high() { return 1.0; }
-  constexpr double low() const { return high() * (degree > 1 ? 0.2 / degree : 0.3); }
+  constexpr double low() const { return high() * (degree > 1 ? 0.4 / degree : 0.3); }
   constexpr double theta() const { return 0.5 * (high() + low()); }
   constexpr double delta() const { return 0.5 * (high() - low()); }
 };
@@ -113,7 +113,7 @@ template <class Real> void invert_diagonal(Passes<Real>& passes, int ring) {
   const Real* const A = passes.part().A.first;
   const CellValues<Real> inverse = passes.part().inverse;
   passes.template add<4>(
-      "multigrid: inverses", 0, ring, inverse, KOKKOS_LAMBDA(const Lane& p, Real* out) {
+      "multigrid: inverses", ring, inverse, KOKKOS_LAMBDA(const Lane& p, Real* out) {
         const Real* row = A + 36 * static_cast<std::ptrdiff_t>(p.first) + p.lane;
         const double uu = row[16 * lanes], uv = row[17 * lanes], vv = row[19 * lanes];
         const double trace = uu + vv, det = uu * vv - uv * uv;
@@ -144,14 +144,13 @@ template <class Real> void invert_diagonal(Passes<Real>& passes, int ring) {
       });
 }
 
-/// x = 0, r = b and d. Needs b in rings 0 to `ring`.
-template <class Real>
-void start_from_zero(Passes<Real>& passes, const Chebyshev& polynomial, int ring) {
+/// x = 0, r = b and d, in the owned unknowns.
+template <class Real> void start_from_zero(Passes<Real>& passes, const Chebyshev& polynomial) {
   const NinePoint<Real>& part = passes.part();
   const Smoothing<Real> s(part);
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
   passes.template add<6>(
-      "multigrid: start", 0, ring, planes(part.x, part.r, part.d),
+      "multigrid: start", 0, planes(part.x, part.r, part.d),
       KOKKOS_LAMBDA(const Lane& p, Real* out) {
         const Pair<Real> r = s.of(s.b, p);
         s.put({0, 0}, out);
@@ -166,7 +165,7 @@ template <class Real> void start(Passes<Real>& passes, const Chebyshev& polynomi
   const Smoothing<Real> s(part);
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
   passes.template add<4>(
-      "multigrid: residual", 0, ring, planes(part.r, part.d),
+      "multigrid: residual", ring, planes(part.r, part.d),
       KOKKOS_LAMBDA(const Lane& p, Real* out) {
         const Pair<Real> r = s.residual(s.b, s.x, p);
         s.put(r, out);
@@ -174,12 +173,11 @@ template <class Real> void start(Passes<Real>& passes, const Chebyshev& polynomi
       });
 }
 
-/// x += d in rings `first` to `last`. Of ghosts as their owners do in the next pass, to save an
-/// exchange of x.
-template <class Real> void move(Passes<Real>& passes, int first, int last) {
+/// x += d in the owned unknowns.
+template <class Real> void move(Passes<Real>& passes) {
   const Smoothing<Real> s(passes.part());
   passes.template add<2>(
-      "multigrid: move", first, last, planes(passes.part().x),
+      "multigrid: move", 0, planes(passes.part().x),
       KOKKOS_LAMBDA(const Lane& p, Real* out) { s.put(s.sum(s.x, s.d, p), out); });
 }
 
@@ -190,7 +188,7 @@ template <class Real> void step(Passes<Real>& passes, const ChebyshevSteps& fact
   const Smoothing<Real> s(part);
   const auto keep = static_cast<Real>(factors.keep), push = static_cast<Real>(factors.push);
   passes.template add<6>(
-      "multigrid: step", 0, ring, planes(part.x, part.r, part.e),
+      "multigrid: step", ring, planes(part.x, part.r, part.e),
       KOKKOS_LAMBDA(const Lane& p, Real* out) {
         const Pair<Real> d = s.of(s.d, p), r = s.residual(s.r, s.d, p);
         const Real* q = s.inverse_of(p);
@@ -206,11 +204,11 @@ template <class Real> void step(Passes<Real>& passes, const ChebyshevSteps& fact
   std::swap(part.d, part.e);
 }
 
-/// x += d, r -= A d. Needs d.
-template <class Real> void finish(Passes<Real>& passes, int ring) {
+/// x += d, r -= A d, in the owned unknowns. Needs d.
+template <class Real> void finish(Passes<Real>& passes) {
   const Smoothing<Real> s(passes.part());
   passes.template add<4>(
-      "multigrid: finish", 0, ring, planes(passes.part().x, passes.part().r),
+      "multigrid: finish", 0, planes(passes.part().x, passes.part().r),
       KOKKOS_LAMBDA(const Lane& p, Real* out) {
         s.put(s.sum(s.x, s.d, p), out);
         s.put(s.residual(s.r, s.d, p), out + 2 * lanes);

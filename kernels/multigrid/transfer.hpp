@@ -145,12 +145,12 @@ void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& 
       });
 }
 
-/// coarse.b = P^T fine.r. Needs ghosts of fine.r.
+/// coarse.b = P^T fine.b. Needs ghosts of fine.b.
 template <class Real>
-void restrict_residual(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
+void restrict_load(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
                        const HatAxis& ay) {
-  const Real* r = fine.part().r.first;
-  const std::ptrdiff_t plane = fine.part().r.value;
+  const Real* b = fine.part().b.first;
+  const std::ptrdiff_t plane = fine.part().b.value;
   const int stride = fine.part().stride(), coarse_stride = coarse.stride();
   fine.template add_coarse<2>(
       "multigrid: restrict", coarse, ay, planes(coarse.b),
@@ -162,8 +162,8 @@ void restrict_residual(Passes<Real>& fine, const NinePoint<Real>& coarse, const 
           Real sum[lanes_at_once] = {};
           for (int o = -1; o <= 1; ++o) {
             const auto weight = static_cast<Real>(ay.value(J, o));
-            if (weight == 0) continue; // the row need not exist; r is 0 where there is no unknown
-            const Real* const row = r + n * plane + (ay.centre(J) + o) * stride + ax.centre(I);
+            if (weight == 0) continue; // the row need not exist; b is 0 where there is no unknown
+            const Real* const row = b + n * plane + (ay.centre(J) + o) * stride + ax.centre(I);
             const auto add = [&](int k, const Real* at) {
               sum[k] += weight * hat[0][k] * at[-1];
               sum[k] += weight * hat[1][k] * at[0];
@@ -182,17 +182,17 @@ void restrict_residual(Passes<Real>& fine, const NinePoint<Real>& coarse, const 
       });
 }
 
-/// fine.x += P coarse.x in rings 0 to `ring`. Needs one more ring of coarse.x.
+/// fine.x = P coarse.x in rings 0 to `ring`. Needs one more ring of coarse.x.
 template <class Real>
 void prolong(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
              const HatAxis& ay, int ring) {
-  const Real *x = fine.part().x.first, *coarse_x = coarse.x.first;
-  const std::ptrdiff_t plane = fine.part().x.value, coarse_plane = coarse.x.value;
+  const Real* coarse_x = coarse.x.first;
+  const std::ptrdiff_t coarse_plane = coarse.x.value;
   const int stride = fine.part().stride(), coarse_stride = coarse.stride();
   fine.template add<2>(
-      "multigrid: prolong", 0, ring, planes(fine.part().x),
+      "multigrid: prolong", ring, planes(fine.part().x),
       KOKKOS_LAMBDA(const CellBlock& block, Real* out) {
-        const int c = block.first, j = block.row, i = c - j * stride;
+        const int j = block.row, i = block.first - j * stride;
         const auto up = static_cast<Real>(ay.right_weight(j));
         const int dj = up > 0 ? coarse_stride : 0;
         const auto mean = [&](const Real* at, int di, Real right) {
@@ -204,22 +204,20 @@ void prolong(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& a
         const bool odd = ax.right_weight(i + 1) > 0.0; // the second cell is between coarse points
         for (int n = 0; n < 2; ++n) {
           const Real* const row = coarse_x + n * coarse_plane + ay.parent(j) * coarse_stride;
-          Real add[lanes];
+          Real* const x = out + n * lanes;
           for (int k = 0; k < lanes_at_once && !pairs; ++k) {
             const auto right = static_cast<Real>(ax.right_weight(i + k));
-            add[k] = mean(row + ax.parent(i + k), right > 0 ? 1 : 0, right);
+            x[k] = mean(row + ax.parent(i + k), right > 0 ? 1 : 0, right);
           }
           const Real* const y = row + ax.parent(i + 1);
           for (int k = 0; k < lanes / 2 && pairs && odd; ++k) {
-            add[2 * k] = mean(y + k, 0, 0);
-            add[2 * k + 1] = mean(y + k, 1, Real(0.5));
+            x[2 * k] = mean(y + k, 0, 0);
+            x[2 * k + 1] = mean(y + k, 1, Real(0.5));
           }
           for (int k = 0; k < lanes / 2 && pairs && !odd; ++k) {
-            add[2 * k] = mean(y + k - 1, 1, Real(0.5));
-            add[2 * k + 1] = mean(y + k, 0, 0);
+            x[2 * k] = mean(y + k - 1, 1, Real(0.5));
+            x[2 * k + 1] = mean(y + k, 0, 0);
           }
-          for (int k = 0; k < lanes_at_once; ++k)
-            out[n * lanes + k] = x[c + k + n * plane] + add[k];
         }
       });
 }

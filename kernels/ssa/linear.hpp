@@ -1,11 +1,13 @@
-// The linear systems of the SSA: conjugate gradients with one reduction per iteration (Chronopoulos
-// and Gear 1989, s-step iterative methods for symmetric linear systems, J. Comput. Appl. Math. 25),
-// preconditioned by a cycle of kernels/multigrid/.
+// The linear systems of the SSA: flexible conjugate gradients (Notay 2000, SIAM J. Sci. Comput. 22,
+// 1444), preconditioned by a cycle M of kernels/multigrid/, which is not symmetric. Each direction
+// p is A-orthogonal to the one before. One reduction per iteration, as in Chronopoulos and Gear
+// (1989, J. Comput. Appl. Math. 25, 153):
 //
-//   r = b                                           one iteration:  u = M r, w = A u
-//                                                   reduction:      r.u, w.u, r.w, r.s, w.w, w.s
-//   beta  = r.u / (r.u)_before                      p = u + beta p,  s = w + beta s  (= A p)
-//   alpha = r.u / (w.u - beta/alpha_before r.u)     y += alpha p,    r -= alpha s
+//   r = b                               one iteration:  u = M r, w = A u
+//                                       reduction:      r.u, w.u, u.s, r.w, r.s, w.w, w.s
+//   beta  = -u.s / (p.s)_before         p = u + beta p,  s = w + beta s  (= A p)
+//   p.s   = w.u + beta u.s
+//   alpha = r.u / p.s                   y += alpha p,    r -= alpha s
 //
 // A u costs nothing extra: the cycle ends with the residual r - A u. The matrix is therefore stored
 // once, in the precision of the multigrid. |r| after the step is known before the next cycle, from
@@ -41,7 +43,7 @@ public:
                     int most) = 0;
   /// Adds to y (`first`: sets it to) a step for the residual b in the chosen cells alone, by
   /// smoothing with their matrix at (u, v), after the residual there. The next solve needs
-  /// set_matrix(). Collective: one exchange per degree of the smoother above 1.
+  /// set_matrix(). Collective: one exchange.
   virtual void smooth_chosen(const std::vector<Array2<double>>& u,
                              const std::vector<Array2<double>>& v, const std::vector<List>& b,
                              const std::vector<List>& y, bool first) = 0;
@@ -77,15 +79,16 @@ public:
   int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
             int most) override {
     for (int local = 0; local < m_ranks.local_size(); ++local) start(local, b, y);
-    double rr = 0.0, rr_first = 0.0, ss = 0.0, ru_before = 1.0, alpha_before = 1.0;
+    double rr = 0.0, rr_first = 0.0, ss = 0.0, ps = 1.0;
     for (int n = 0; n < most; ++n) {
       m_multigrid.cycle_with_residual();
-      const auto [ru, wu, rw, rs, ww, ws, rr_now] = dot_products();
+      const auto [ru, wu, us, rw, rs, ww, ws, rr_now] = dot_products();
       rr = rr_now;
       if (n == 0) rr_first = rr;
       if (rr == 0.0) return n;
-      const double beta = n == 0 ? 0.0 : ru / ru_before;
-      const double alpha = ru / (wu - beta / alpha_before * ru);
+      const double beta = -us / ps; // s = 0 at first
+      ps = wu + beta * us;
+      const double alpha = ru / ps;
       if (!(ru > 0.0) || !(alpha > 0.0) || !std::isfinite(alpha))
         return n == 0 ? -1 : n; // converged to the attainable precision
       ss = ww + 2.0 * beta * ws + beta * beta * ss;
@@ -95,8 +98,6 @@ public:
       }
       rr += alpha * (alpha * ss - 2.0 * (rw + beta * rs));
       if (!(rr > tolerance * tolerance * rr_first)) return n + 1;
-      ru_before = ru;
-      alpha_before = alpha;
     }
     return -1;
   }
@@ -175,13 +176,13 @@ public: // nvcc requires it for functions with loops
         });
   }
 
-  /// r.u, w.u, r.w, r.s, w.w, w.s, r.r
-  std::array<double, 7> dot_products() {
+  /// r.u, w.u, u.s, r.w, r.s, w.w, w.s, r.r
+  std::array<double, 8> dot_products() {
     std::vector<std::vector<ReproducibleSum>> sums;
     for (int local = 0; local < m_ranks.local_size(); ++local)
       sums.push_back(dot_products_of(local));
     m_ranks.sum(sums);
-    std::array<double, 7> values{};
+    std::array<double, 8> values{};
     for (std::size_t k = 0; k < values.size(); ++k) values[k] = sums[0][k].value();
     return values;
   }
@@ -201,10 +202,10 @@ public: // nvcc requires it for functions with loops
     if (!loops_on_host)
       Kokkos::parallel_for("ssa: u and A u", Kokkos::RangePolicy<Exec>(0, count), take);
     const Real *pr = r.data(), *pu = u.data(), *pw = w.data(), *ps = v.s.data();
-    const DotProducts<Real, 7> products{
-        {{pr, pu}, {pw, pu}, {pr, pw}, {pr, ps}, {pw, pw}, {pw, ps}, {pr, pr}}};
-    const auto sums = sums_reproducibly<7>("ssa: dot products", count, products, take);
-    return {sums.of, sums.of + 7};
+    const DotProducts<Real, 8> products{
+        {{pr, pu}, {pw, pu}, {pu, ps}, {pr, pw}, {pr, ps}, {pw, pw}, {pw, ps}, {pr, pr}}};
+    const auto sums = sums_reproducibly<8>("ssa: dot products", count, products, take);
+    return {sums.of, sums.of + 8};
   }
 
   /// p, s, y and r of one iteration.

@@ -23,7 +23,7 @@ namespace nunatak::ssa {
 enum class Linearisation { at_rest, picard, newton, weighted };
 
 /// s-1; ice streams and shelves have 1e-4 to 1e-1 a-1.
-constexpr double strain_rate_at_rest = 0.01 / seconds_per_year;
+constexpr double strain_rate_at_rest = 0.04 / seconds_per_year;
 
 /// f(n, j, i) for each owned unknown, or for the chosen ones: its position in the lists and its
 /// view indices.

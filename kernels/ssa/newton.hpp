@@ -2,9 +2,9 @@
 // without PETSc, so that it runs on virtual ranks. The method is described in solver.hpp.
 //
 // Communication of a solve besides SsaAssembly::set_input and the linear systems: one ghost
-// exchange and one reduction per step and per damping, and one of each before the first step. A
-// local solve has one reduction, and an exchange per local step and per degree of its smoother
-// above 1 (where it is undone, one more).
+// exchange and one reduction per step and per damping, and one of each before the first step. One
+// reduction decides about a local solve, which has another, and two exchanges per local step (where
+// it is undone, one more).
 #pragma once
 
 #include "kernels/ssa/linear.hpp"
@@ -72,8 +72,9 @@ private:
   };
   // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
-  // Of a local solve: |residual|^2 of its cells relative to the mean; its steps.
-  static constexpr double large_residual = 0.3;
+  // Of a local solve: |residual|^2 of its cells relative to the mean; the largest fraction of cells;
+  // its steps.
+  static constexpr double large_residual = 0.3, broad = 0.1;
   static constexpr int local_steps = 3;
   static constexpr const char* linear_solve = "DIVERGED_LINEAR_SOLVE";
 
@@ -157,13 +158,14 @@ private:
     }
   }
 
-  // A step leaves most of the residual in few cells: margins, grounding lines, ice that hardly
-  // strains. A few steps in these cells alone, each with its own matrix, cost little. They are kept
-  // if they make the residual smaller. Returns |f|^2 after them.
+  // Mostly, a step leaves its residual in few cells: margins, grounding lines, ice that hardly
+  // strains. A few steps in these cells alone, each with its own matrix, cost little then. They are
+  // kept if they make the residual smaller. Returns |f|^2 after them.
   double solve_locally(double residual2) {
     const Kokkos::Timer system;
     const double limit = large_residual * residual2 / static_cast<double>(m_report.unknown_cells);
     std::vector<List> f, y;
+    std::vector<std::vector<std::int64_t>> counts;
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       f.push_back(m_lists[at(local)].f);
       y.push_back(m_lists[at(local)].y);
@@ -173,7 +175,12 @@ private:
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       ssa::Chosen& chosen = m_assembly.patch(local).chosen;
       chosen.lengths = chosen.found();
+      counts.push_back({chosen.lengths.unknowns});
     }
+    m_ranks.sum(counts);
+    if (static_cast<double>(counts[0][0]) > broad * static_cast<double>(m_report.unknown_cells))
+      return residual2;
+    m_report.local_cells += counts[0][0];
     visit_chosen(true);
     for (int k = 0; k < local_steps; ++k) {
       m_linear->smooth_chosen(m_u, m_v, f, y, k == 0);
@@ -185,14 +192,10 @@ private:
     m_report.local_solves += 1;
     visit_chosen(false);
     compute_residuals();
-    const auto sums_after = sums(
-        [](const Lists& l, const List&) {
-          const double* g = l.g.data();
-          return DotProducts<double, 3>{{{g, g}, {g, g}, {g, g}}};
-        },
-        true);
-    const double after2 = sums_after[0];
-    m_report.local_cells += static_cast<std::int64_t>(sums_after[2]);
+    const double after2 = sums([](const Lists& l, const List&) {
+      const double* g = l.g.data();
+      return DotProducts<double, 3>{{{g, g}, {g, g}, {g, g}}};
+    })[0];
     const bool smaller = after2 < residual2;
     visit_chosen(true);
     if (smaller) {
@@ -236,18 +239,13 @@ private:
     for (Lists& l : m_lists) std::swap(l.f, l.g);
   }
 
-  // Three dot products in one reduction; pairs_of(lists, load) returns {{a, b}, ...}. `count`: the
-  // number of chosen cells in place of the last.
-  template <class F> std::array<double, 3> sums(const F& pairs_of, bool count = false) {
+  // Three dot products in one reduction; pairs_of(lists, load) returns {{a, b}, ...}.
+  template <class F> std::array<double, 3> sums(const F& pairs_of) {
     std::vector<std::vector<ReproducibleSum>> all;
     for (int local = 0; local < m_ranks.local_size(); ++local) {
       const DotProducts<double, 3> products = pairs_of(m_lists[at(local)], patch(local).load);
       const auto three = sums_reproducibly<3>("ssa: sums", patch(local).unknowns(), products);
       all.emplace_back(three.of, three.of + 3);
-      if (!count) continue;
-      const double chosen = patch(local).chosen.lengths.unknowns;
-      all.back()[2] = {};
-      all.back()[2].add([chosen](std::int64_t) { return chosen; }, 0, 1);
     }
     m_ranks.sum(all);
     m_report.seconds_residual += m_timer.seconds();

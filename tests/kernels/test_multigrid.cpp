@@ -1,5 +1,5 @@
-// The multigrid's cycle as a linear map: symmetric, positive, the same bits on every decomposition,
-// and a good preconditioner for the linear SSA, whatever size, margin, viscosity and cells.
+// The multigrid's cycle as a linear map: a contraction, the same bits on every decomposition, and a
+// good preconditioner for the linear SSA, whatever size, margin, viscosity and cells.
 #include "multigrid_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -58,20 +58,19 @@ struct Solution {
   Vector x;
 };
 
-/// Conjugate gradients from 0 until the residual is 1e-8 of b.
+/// Flexible conjugate gradients, as in kernels/ssa/linear.hpp, from 0 until the residual is 1e-8 of b.
 template <class Preconditioner>
 Solution solve(const Operator& A, const Vector& b, Preconditioner& M, int most = 200) {
   Solution s{0, Vector(b.size(), 0.0)};
-  Vector r = b, z = M(r), p = z;
+  Vector r = b, p = s.x, Ap = s.x;
   const double goal = 1e-8 * std::sqrt(dot(b, b));
-  for (double rz = dot(r, z); std::sqrt(dot(r, r)) > goal && s.iterations < most; ++s.iterations) {
-    const Vector Ap = A * p;
-    const double alpha = rz / dot(p, Ap);
-    for (std::size_t n = 0; n < b.size(); ++n) s.x[n] += alpha * p[n], r[n] -= alpha * Ap[n];
-    z = M(r);
-    const double next = dot(r, z), beta = next / rz;
+  for (double pAp = 1.0; std::sqrt(dot(r, r)) > goal && s.iterations < most; ++s.iterations) {
+    const Vector z = M(r);
+    const double beta = -dot(z, Ap) / pAp;
     for (std::size_t n = 0; n < b.size(); ++n) p[n] = z[n] + beta * p[n];
-    rz = next;
+    Ap = A * p, pAp = dot(p, Ap);
+    const double alpha = dot(r, p) / pAp;
+    for (std::size_t n = 0; n < b.size(); ++n) s.x[n] += alpha * p[n], r[n] -= alpha * Ap[n];
   }
   return s;
 }
@@ -102,21 +101,27 @@ double uniform(int, int) { return 1.0; }
 
 } // namespace
 
-TEST_CASE("one cycle is symmetric and positive on domains of every shape, periodic or not") {
+TEST_CASE("one cycle makes the energy of every error smaller, on domains of every shape") {
   unsigned seed = 0;
   for (const Domain& domain : domains()) {
     for (const int kind : {0, 1, 2, 3}) {
       seed += 1;
       const Operator A = held(domain.mask, (kind & 1) != 0, (kind & 2) != 0, seed);
-      for (const int smoothing : {1, 2, 3}) {
+      for (const int smoothing : {1, 2, 4}) {
         Cycle<double> M(A, A.decomposition(1, 1), {smoothing, 3000, 10});
-        const Vector b = A.random_vector(1), c = A.random_vector(2), Mb = M(b), Mc = M(c);
-        const double bMb = dot(b, Mb), cMc = dot(c, Mc);
         INFO(domain.name << ", periodic axes " << (kind & 1) << (kind & 2) / 2 << ", degree "
                          << smoothing << " on levels of " << M.multigrid.describe());
-        if (!(std::abs(dot(b, Mc) - dot(c, Mb)) <= 1e-12 * std::sqrt(bMb * cMc)))
-          FAIL("c.Mb is not b.Mc: expected " << dot(b, Mc) << ", found " << dot(c, Mb));
-        if (!(bMb > 0.0 || b == Mb)) FAIL("b.Mb: expected it positive, found " << bMb);
+        Vector error = A.random_vector(1);
+        double energy = dot(error, A * error);
+        for (int n = 0; n < 10; ++n) { // ever nearer to the error that is damped least
+          const Vector step = M(A * error);
+          for (std::size_t k = 0; k < error.size(); ++k) error[k] -= step[k];
+          const double before = energy;
+          energy = dot(error, A * error);
+          if (!(energy < 0.9 * before || before < 1e-20))
+            FAIL("cycle " << n << ", energy: expected below 0.9 of " << before << ", found "
+                          << energy);
+        }
       }
     }
   }
@@ -263,7 +268,7 @@ TEST_CASE("conjugate gradients need no more iterations on a finer grid") {
 }
 
 TEST_CASE("long cells: the axis with the wider spacing waits") {
-  for (const double aspect : {10.0, 60.0, 0.1, 1.0 / 60.0}) {
+  for (const double aspect : {10.0, 0.1, 1.0 / 60.0}) {
     INFO("dx/dy = " << aspect);
     const Operator square = ice(Grid<int>(65, 65, 1), false, aspect, 1.0, uniform);
     const int found = iterations<double>(square, aspect, 1.0);
@@ -312,14 +317,13 @@ namespace {
 
 /// Cells that neighbours compute once more in a cycle without the residual at its end, times visits
 /// of a product: of all patches, of the one that has most.
-std::pair<std::int64_t, std::int64_t> redundant(const Decomposition& d, int degree, int rings) {
+std::pair<std::int64_t, std::int64_t> redundant(const Decomposition& d, int degree) {
   std::pair<std::int64_t, std::int64_t> visits{0, 0};
   for (int n = 0; n < d.size(); ++n) {
     const Patch p = d.patch(n);
     const auto outside = [&](int ring) { return grown(p, ring).cells() - p.cells(); };
-    std::int64_t cells =
-        outside(1) + outside(degree - 1); // the residuals before and after the coarser level
-    for (int k = 1; k < degree; ++k) cells += outside(rings - k) + outside(degree - 1 - k);
+    std::int64_t cells = 0;
+    for (int k = 0; k < degree; ++k) cells += outside(k);
     visits = {visits.first + 8 * cells, std::max(visits.second, 8 * cells)};
   }
   return visits;
@@ -353,11 +357,11 @@ struct Counted {
 TEST_CASE("communication is what the header says") {
   // Ghosts: 84 messages between 4 x 4 patches, 12 between 2 x 2. Merges: 12 to 4 ranks, 3 to one.
   using Sent = Counted::Sent;
-  for (const int smoothing : {1, 2}) { // of the finest grid; of the others one more
+  for (const int smoothing : {1, 4}) { // of the finest grid; of the others one more
     const Operator A = held(Grid<int>(65, 50, 1), false, false, 1);
     Counted c(A, 4, 4, {smoothing, 60, 60, 51});
     const bool wide =
-        smoothing == 2; // its five rings do not fit into patches of the third grid on 4 ranks
+        smoothing == 4; // its five rings do not fit into patches of the third grid on 4 ranks
     CHECK(c.multigrid.describe() == (wide ? "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
                                             "17 x 14 (238) on 1 rank, 9 x 8 (72), 5 x 5 (25)"
                                           : "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
@@ -371,17 +375,16 @@ TEST_CASE("communication is what the header says") {
           (wide ? Sent{4, 84 + 2 * 12 + 3, 0, operators} : Sent{5, 84 + 3 * 12 + 3, 0, operators}));
     c.ranks.restart_clock();
     c.multigrid.cycle();
-    const int degree = smoothing + 1, rings = 2 * degree - 1; // of coarse grids
+    const int degree = smoothing + 1; // of coarse grids
     const Decomposition finest = A.decomposition(4, 4),
                         second = merged(coarser(finest, {true, true}), 2);
-    auto [all, most] = redundant(finest, smoothing, 2 * smoothing);
+    auto [all, most] = redundant(finest, smoothing);
     for (const Decomposition& d : {second, coarser(second, {true, true})}) {
       if (wide && d.Mx == 17) continue;
-      const auto [of_level, of_patch] = redundant(d, degree, rings);
+      const auto [of_level, of_patch] = redundant(d, degree);
       all += of_level, most += of_patch;
     }
-    const int of_finest = 4 + 16 * smoothing,
-              of_others = 4 + 16 * degree; // visits of an unknown cell
+    const int of_finest = 4 + 8 * smoothing, of_others = 4 + 8 * degree; // visits per unknown cell
     const std::int64_t cycle = of_finest * 3250 + of_others * (858 + 238 + 72) + 17 * 25 + all;
     CHECK(c.sent() ==
           (wide ? Sent{7, 84 + 4 * 12 + 2 * 3, 0, cycle} : Sent{9, 84 + 6 * 12 + 2 * 3, 0, cycle}));
@@ -396,16 +399,16 @@ TEST_CASE("communication is what the header says") {
     c.multigrid.cycle_with_residual();
     CHECK(c.sent()[0] == (wide ? 7 : 9));
   }
-  for (const int smoothing : {1, 2, 3}) { // one ring: b, steps, r, x because of the periodic axis,
+  for (const int smoothing : {1, 2, 3}) { // one ring: b, x because of the periodic axis, later
                                           // steps; the rest is on one rank
     const Operator A = held(Grid<int>(33, 20, 1), true, false, 1);
     Counted c(A, 2, 2, {smoothing, 400, 60});
     c.set_operator(A);
     c.sent();
     c.multigrid.cycle();
-    CHECK(c.sent()[0] == 2 * smoothing + 1 + 2);
+    CHECK(c.sent()[0] == smoothing + 1 + 2);
     c.multigrid.cycle_with_residual();
-    CHECK(c.sent()[0] == 2 * smoothing + 2 + 2);
+    CHECK(c.sent()[0] == smoothing + 2 + 2);
   }
 }
 

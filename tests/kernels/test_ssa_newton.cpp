@@ -128,19 +128,27 @@ TEST_CASE("Single and double precision give the same velocity within the toleran
   CHECK(differs <= 1e-6 * most);
 }
 
-TEST_CASE("One collective per linear iteration, step and local solve, however ranks are merged") {
+TEST_CASE("Collectives: one per linear iteration, two per step and one more where cells are few") {
   for (const auto& [px, py] : {std::pair(2, 2), std::pair(12, 9)}) {
     for (const int gather : {3000, 100, 0}) {
       SsaOptions options;
       options.multigrid.gather = gather;
       Sheet sheet(cut(px, py));
+      sheet.solve(options);
+      for (int r = 0; r < px * py; ++r) { // leaves a residual in few cells
+        const Patch p = sheet.ranks.patch(r);
+        for (const auto& [j, i] : cells_of(p))
+          if (p.global_j(j) == 18 && p.global_i(i) == 15) sheet.u[r](j, i) += 1e-6;
+      }
       const SsaReport report = sheet.solve(options);
       const SsaReport again = sheet.solve(options); // from the solution: nothing but the setting up
       REQUIRE(report.damped_steps == 0);
       CHECK(again.steps == 0);
       CHECK(report.local_solves > 0);
-      CHECK(report.reductions - again.reductions ==
-            report.linear_iterations + report.steps + report.local_solves);
+      const int steps_that_converged =
+          report.linear_iterations + 2 * report.steps + report.local_solves -
+          (report.reductions - again.reductions); // no cells are chosen after such a step
+      CHECK((steps_that_converged == 0 || steps_that_converged == 1));
     }
   }
 }

@@ -21,7 +21,7 @@ def test_iterations_grow_as_lab_7_says():
         counts = [measured.iterations(preconditioner, M) for M in (61, 121, 241)]
         growth = (counts[2] / counts[0]) ** 0.5  # per refinement, the average of two: counts of about ten grow by whole numbers
         assert least <= growth <= most, (preconditioner, counts)
-        assert preconditioner != "multigrid" or all(n <= m for n, m in zip(counts, (9, 10, 13))), counts
+        assert preconditioner != "multigrid" or all(n <= m for n, m in zip(counts, (9, 11, 13))), counts
 
 
 @pytest.mark.parametrize("maps", [2, 4, 7])

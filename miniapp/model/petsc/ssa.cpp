@@ -172,7 +172,7 @@ public:
     if (m_multigrid == nullptr) {
       text << "PETSc's " << m_pc_type;
     } else {
-      text << "multigrid in double precision, V-cycle, Chebyshev smoothing of degree "
+      text << "multigrid in double precision, Chebyshev smoothing of degree "
            << m_options.multigrid.smoothing
            << ", levels (unknown cells): " << m_multigrid->describe();
     }
@@ -200,7 +200,8 @@ private:
     KSP ksp = nullptr;
     PC pc = nullptr;
     NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
-    NUNATAK_PETSC(KSPSetType(ksp, KSPCG));
+    // a cycle of kernels/multigrid/ is not symmetric
+    NUNATAK_PETSC(KSPSetType(ksp, m_pc_type.empty() ? KSPFCG : KSPCG));
     NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
     const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
     const double tolerance = // without local solves, half of the own solver's
