@@ -71,10 +71,10 @@ inline double bytes_of_part(const char* part, const Sizes& sizes) {
 
 /// Bytes per unknown cell of SSA solves by kernels/ssa with its defaults (single precision,
 /// smoother of degree 4, 5 on coarse grids): a linear iteration, a nonlinear step (residual,
-/// matrix, coarse matrices, choice of cells), a local solve (what it does in all cells, and in a chosen one). There
-/// are as many elements as unknown cells, two per chosen cell; coarse grids add a third of the
-/// cells. A row of the matrix takes 144 bytes and 4 for its position (on a CPU 1, and what blocks
-/// of eight cells hold for cells at margins that are no unknowns).
+/// matrix, coarse matrices, choice of cells), a local solve (what it does in all cells, and in a
+/// chosen one). There are as many elements as unknown cells, two per chosen cell; coarse grids add
+/// a third of the cells. A row of the matrix takes 144 bytes and 4 for its position (on a CPU 1,
+/// and what blocks of eight cells hold for cells at margins that are no unknowns).
 ///
 /// Loops that run together row by row (kernels/multigrid/passes.hpp, kernels/ssa/loops.hpp) read
 /// common data once: on one thread per rank, if a row of cells of each loop fits into the

@@ -1,6 +1,6 @@
-// Multigrid for a 9-point operator on a masked grid: one cycle is an approximation of A^-1. Made for
-// the SSA on an ice sheet: margins of any shape, islands and tongues one cell wide, viscosity and
-// drag that jump by orders of magnitude.
+// Multigrid for a 9-point operator on a masked grid: one cycle is an approximation of A^-1. Made
+// for the SSA on an ice sheet: margins of any shape, islands and tongues one cell wide, viscosity
+// and drag that jump by orders of magnitude.
 //
 //  levels       hats on every second point, restricted to the unknowns (hats.hpp): a hat exists if
 //               it is nonzero on an unknown. Hats sum to 1 at any margin, so translations, linear
@@ -11,11 +11,11 @@
 //               semidefinite (restricted hats may be linearly dependent; systems stay consistent)
 //  cycle        b goes down to the last level, x comes up; each level corrects it by its smoother,
 //               one degree more on coarse grids, where a cycle is less accurate the more levels
-//               there are. Nothing is smoothed on the way down: a V-cycle that splits its steps
-//               between both sides has an error propagation with the same eigenvalues, but reads
-//               the matrix twice. What it has in addition is symmetry, of which flexible conjugate
-//               gradients have no need. (Very long cells or strips are an exception: with dx/dy of
-//               10, 15 and 60 they take 13, 44 and 117 iterations to 1e-8.)
+//               there are. Nothing is smoothed on the way down: a V-cycle with half of the steps on
+//               each side converges about as fast, on two levels with the same eigenvalues, but
+//               reads the matrix twice. It is symmetric, of which flexible conjugate gradients have
+//               no need. (Long strips of long cells are an exception: with dx/dy of 10, 15 and 60
+//               they take 13, 44 and 117 iterations to 1e-8.)
 //  smoother     smoother.hpp
 //  ghosts       halo.hpp: as many rings as the smoother reaches, computed redundantly
 //  fewer ranks  halo.hpp: where a rank has few unknowns, or would have no point of the next level,
@@ -32,9 +32,9 @@
 // the finest grid, two for x and the residual), and saves one exchange. Nothing is collective. A
 // level with patches smaller than its rings (only the finest: others are merged before), and all
 // levels of a periodic grid, have one ring and k exchanges (k: degree of the smoother; one more if
-// an axis is periodic, and one for the residual). Arithmetic is cell by cell in an order independent of the
-// decomposition: the result is bitwise the same for every number of ranks. Hats and semicoarsening:
-// Trottenberg, Oosterlee and Schueller (2001), sections 2.3 and 5.4.
+// an axis is periodic, and one for the residual). Arithmetic is cell by cell in an order
+// independent of the decomposition: the result is bitwise the same for every number of ranks. Hats
+// and semicoarsening: Trottenberg, Oosterlee and Schueller (2001), sections 2.3 and 5.4.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"

@@ -7,7 +7,7 @@
 // matrices, each coupling at most 4 cells.) S needs no reduction and no row of a neighbour, and the
 // arithmetic in a cell is the same for every decomposition.
 //
-// The polynomial of degree k damps the eigenvalues from 0.2/k (tuned for Antarctica) to 1:
+// The polynomial of degree k damps the eigenvalues from 0.4/k (tuned for Antarctica) to 1:
 //
 //   theta = (high + low)/2,   delta = (high - low)/2,   rho_0 = delta/theta
 //   d_0 = (S D)^-1 r/theta,   rho_k = 1/(2 theta/delta - rho_{k-1})
@@ -165,8 +165,7 @@ template <class Real> void start(Passes<Real>& passes, const Chebyshev& polynomi
   const Smoothing<Real> s(part);
   const auto scale = static_cast<Real>(1.0 / polynomial.theta());
   passes.template add<4>(
-      "multigrid: residual", ring, planes(part.r, part.d),
-      KOKKOS_LAMBDA(const Lane& p, Real* out) {
+      "multigrid: residual", ring, planes(part.r, part.d), KOKKOS_LAMBDA(const Lane& p, Real* out) {
         const Pair<Real> r = s.residual(s.b, s.x, p);
         s.put(r, out);
         s.put(s.first_step(p, r, scale), out + 2 * lanes);

@@ -148,7 +148,7 @@ void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& 
 /// coarse.b = P^T fine.b. Needs ghosts of fine.b.
 template <class Real>
 void restrict_load(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
-                       const HatAxis& ay) {
+                   const HatAxis& ay) {
   const Real* b = fine.part().b.first;
   const std::ptrdiff_t plane = fine.part().b.value;
   const int stride = fine.part().stride(), coarse_stride = coarse.stride();

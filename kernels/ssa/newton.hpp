@@ -72,8 +72,8 @@ private:
   };
   // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
-  // Of a local solve: |residual|^2 of its cells relative to the mean; the largest fraction of cells;
-  // its steps.
+  // Of a local solve: |residual|^2 of its cells relative to the mean; the largest fraction of
+  // cells; its steps.
   static constexpr double large_residual = 0.3, broad = 0.1;
   static constexpr int local_steps = 3;
   static constexpr const char* linear_solve = "DIVERGED_LINEAR_SOLVE";

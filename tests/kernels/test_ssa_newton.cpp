@@ -135,20 +135,15 @@ TEST_CASE("Collectives: one per linear iteration, two per step and one more wher
       options.multigrid.gather = gather;
       Sheet sheet(cut(px, py));
       sheet.solve(options);
-      for (int r = 0; r < px * py; ++r) { // leaves a residual in few cells
-        const Patch p = sheet.ranks.patch(r);
-        for (const auto& [j, i] : cells_of(p))
-          if (p.global_j(j) == 18 && p.global_i(i) == 15) sheet.u[r](j, i) += 1e-6;
-      }
+      sheet.u[px == 2 ? 3 : 54](2, 2) += 1e-6; // near the centre: a residual in few cells
       const SsaReport report = sheet.solve(options);
       const SsaReport again = sheet.solve(options); // from the solution: nothing but the setting up
       REQUIRE(report.damped_steps == 0);
       CHECK(again.steps == 0);
       CHECK(report.local_solves > 0);
-      const int steps_that_converged =
-          report.linear_iterations + 2 * report.steps + report.local_solves -
-          (report.reductions - again.reductions); // no cells are chosen after such a step
-      CHECK((steps_that_converged == 0 || steps_that_converged == 1));
+      const int least = report.linear_iterations + 2 * report.steps + report.local_solves - 1;
+      const int found = report.reductions - again.reductions; // no choice after convergence
+      CHECK((found == least || found == least + 1));
     }
   }
 }
