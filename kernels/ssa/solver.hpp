@@ -105,8 +105,9 @@ public:
 
 /// The length t of a step x - t y. The residual F is the gradient of a convex energy, so that the
 /// slope s(t) = -F(x - t y).y never falls, and s(0) < 0. The full step is taken if it does not
-/// overshoot much, s(1) <= |s(0)|/2; else the zero of s is bracketed by [0, 1] and approached by
-/// regula falsi (Illinois) until |s(t)| <= |s(0)|/2.
+/// overshoot much, s(1) <= |s(0)|/2, or if y, of a linear method that is not CG, ascends; else the
+/// zero of s is bracketed by [0, 1] and approached by regula falsi (Illinois) until |s(t)| <=
+/// |s(0)|/2.
 class SlopeSearch {
 public:
   explicit SlopeSearch(double slope0) : m_slope0(slope0), m_slope_low(slope0) {}
@@ -116,7 +117,7 @@ public:
   bool accept(double slope) {
     m_trials += 1;
     if (std::fabs(slope) <= 0.5 * std::fabs(m_slope0) || (m_t == 1.0 && slope < 0.0) ||
-        m_trials == 12)
+        m_slope0 >= 0.0 || m_trials == 12)
       return true;
     if (slope > 0.0) {
       if (m_high < 1.0 || m_trials > 1) m_slope_low *= 0.5;

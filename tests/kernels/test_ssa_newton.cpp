@@ -1,5 +1,4 @@
-// The nonlinear solver of the SSA on virtual ranks: the same bits for every cut of the grid, the
-// residual that it promises, one reduction per iteration, step and local solve, and what it says
+// The nonlinear solver of the SSA on virtual ranks: bits, residual, reductions, and what it says
 // when it fails. Its velocities and PETSc's: tests/verification, tests/program/test_runs.py.
 #include "global_grid.hpp"
 #include "kernels/cases/noise.hpp"
@@ -34,8 +33,7 @@ public:
   }
 
   SsaReport solve(const SsaOptions& options) {
-    SsaNewton solver(ranks, dx, dy, options);
-    return solver.solve(inputs, u, v);
+    return SsaNewton(ranks, dx, dy, options).solve(inputs, u, v);
   }
 
   /// Of all ranks in raster order: u, v, and whether ghosts are what their owners have.
@@ -147,6 +145,8 @@ TEST_CASE("Collectives: one per linear iteration, two per step and one more wher
     }
   }
 }
+
+TEST_CASE("A direction that ascends gets its full step") { CHECK(SlopeSearch(1.0).accept(2.0)); }
 
 TEST_CASE("A linear law needs its matrix once") {
   SsaOptions options;
