@@ -4,9 +4,9 @@
 // redundantly, bit by bit as by their owner.
 //
 //   3 3 3 3 3 3 3 3     o: owned, 1, 2, 3: rings. A loop that needs neighbours is valid in one ring
-//   3 2 2 2 2 2 2 3     less than what it reads: after one exchange of b with three rings the
-//   3 2 1 1 1 1 2 3     smoother of degree 2 (first step, second step, residual) is valid in rings
-//   3 2 1 o o 1 2 3     3, 2 and 1, and the last one is what the restriction needs.
+//   3 2 2 2 2 2 2 3     less than what it reads: with b and x in three rings the smoother of degree
+//   3 2 1 1 1 1 2 3     2 (first step, second step, residual) is valid in rings 2, 1 and 0, so that
+//   3 2 1 o o 1 2 3     it needs no exchange.
 //   3 2 1 o o 1 2 3
 //   3 2 1 1 1 1 2 3
 //

@@ -9,14 +9,12 @@
 //               spacing above 1.5 times the other's keeps its points (semicoarsening).
 //  operators    Galerkin, A_coarse = P^T A P (transfer.hpp): again 9 points, symmetric, positive
 //               semidefinite (restricted hats may be linearly dependent; systems stay consistent)
-//  cycle        b goes down to the last level, x comes up; each level corrects it by its smoother,
+//  cycle        b goes down to the last level, x comes up; each level corrects it by smoother.hpp,
 //               one degree more on coarse grids, where a cycle is less accurate the more levels
-//               there are. Nothing is smoothed on the way down: a V-cycle with half of the steps on
-//               each side converges about as fast, on two levels with the same eigenvalues, but
-//               reads the matrix twice. It is symmetric, of which flexible conjugate gradients have
-//               no need. (Long strips of long cells are an exception: with dx/dy of 10, 15 and 60
-//               they take 13, 44 and 117 iterations to 1e-8.)
-//  smoother     smoother.hpp
+//               there are. A V-cycle with half of the steps on each side converges about as fast,
+//               but reads the matrix twice. It is symmetric, of which flexible conjugate gradients
+//               have no need (except in long strips of long cells: dx/dy of 10, 15 and 60 take 13,
+//               44 and 117 iterations to 1e-8).
 //  ghosts       halo.hpp: as many rings as the smoother reaches, computed redundantly
 //  fewer ranks  halo.hpp: where a rank has few unknowns, or would have no point of the next level,
 //               blocks of neighbouring patches go to one rank each; levels of few unknowns go to

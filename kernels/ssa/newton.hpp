@@ -178,8 +178,10 @@ private:
       counts.push_back({chosen.lengths.unknowns});
     }
     m_ranks.sum(counts);
-    if (static_cast<double>(counts[0][0]) > broad * static_cast<double>(m_report.unknown_cells))
+    if (static_cast<double>(counts[0][0]) > broad * static_cast<double>(m_report.unknown_cells)) {
+      m_report.seconds_linear += system.seconds();
       return residual2;
+    }
     m_report.local_cells += counts[0][0];
     visit_chosen(true);
     for (int k = 0; k < local_steps; ++k) {
