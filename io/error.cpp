@@ -1,6 +1,7 @@
 #include "io/error.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 namespace nunatak::io {
 
@@ -52,14 +53,16 @@ std::vector<std::string> split(const std::string& text, char separator) {
   }
 }
 
-bool parse_switch(const std::string& word, const std::string& what) {
+bool parse_switch(const std::string& given, const std::string& what) {
+  std::string word = given;
+  for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const char* yes : {"yes", "true", "on", "1"}) {
     if (word == yes) return true;
   }
   for (const char* no : {"no", "false", "off", "0"}) {
     if (word == no) return false;
   }
-  throw Error(what + ": expected yes or no, found '" + word + "'");
+  throw Error(what + ": expected yes or no, found '" + given + "'");
 }
 
 } // namespace nunatak::io

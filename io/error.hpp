@@ -23,7 +23,8 @@ std::vector<std::string> split(const std::string& text, char separator);
 /// "a, b, c"
 std::string joined(const std::vector<std::string>& items);
 
-/// True for yes, true, on, 1; false for no, false, off, 0. Error naming `what` for any other value.
+/// True for yes, true, on, 1; false for no, false, off, 0, in any case. Error naming `what` for any
+/// other value.
 bool parse_switch(const std::string& word, const std::string& what);
 
 } // namespace nunatak::io

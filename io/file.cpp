@@ -1,10 +1,8 @@
 #include "io/file.hpp"
 
-#include "io/durable/manifest.hpp"
+#include "io/names.hpp"
 
 #include <algorithm>
-#include <climits>
-#include <cstring>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
@@ -67,17 +65,7 @@ void File::check_name() const {
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
     fail("expected the name of a file, found something there that is not a regular file");
   }
-  const std::string name = std::filesystem::path(m_path).filename().string();
-  const std::string ending = std::filesystem::path(name).extension().string();
-  if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".lock")
-    fail("expected a name that is not manifest.jsonl and does not end in .tmp or .lock: those are "
-         "taken");
-  const std::size_t longest = NAME_MAX - std::strlen(".0000.tmp");
-  if (!is_utf8(name)) fail("expected a file name in UTF-8, found other bytes"); // for JSON
-  if (name.size() > longest) {
-    fail("expected a file name of at most " + std::to_string(longest) + " characters, found " +
-         std::to_string(name.size()));
-  }
+  require_name(m_path, longest_suffix, "file '" + printable(m_path) + "': ");
 }
 
 std::size_t File::variable_number(const std::string& name) {

@@ -160,7 +160,7 @@ void read(const Given& given, Seconds& value) {
 }
 void read(const Given& given, std::map<std::string, std::string>& hints) {
   hints.clear();
-  if (given.text.empty()) return;
+  if (given.text.empty() || given.text == "none") return;
   for (const std::string& pair : split(given.text, ',')) {
     const std::size_t equal = pair.find('=');
     if (equal == 0 || equal == std::string::npos || equal + 1 == pair.size() ||

@@ -1,8 +1,9 @@
 // Signals that ask a run to end in order: SIGUSR1 and SIGTERM, which a batch system sends.
 //
-// They are recorded here. A rank that computes acts on them where a step ends (model/clock.hpp); an
-// output server passes them on to compute rank 0 (async/serve.cpp). A second SIGTERM, two seconds
-// or more after the first, ends the process at once with status 143, and mpiexec the others.
+// They are recorded here. A rank that computes acts on them where a step ends
+// (model/early_end.hpp); an output server passes them on to compute rank 0 (async/serve.cpp). A
+// second SIGTERM, two seconds or more after the first, ends the process at once with status 143,
+// and mpiexec the others.
 //
 // Open MPI's mpiexec answers SIGTERM with SIGCONT to its ranks; it sends SIGTERM after
 // odls_base_sigkill_timeout, and SIGKILL after the same time again. So a SIGCONT from it, to a

@@ -6,6 +6,7 @@
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/clock.hpp"
+#include "miniapp/model/early_end.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output.hpp"
 #include "miniapp/model/report.hpp"
@@ -35,7 +36,7 @@ int run(const Session& session, Options& options, const std::string& command) {
   Model model(options, session.comm(), timers, log);
 
   // 3. clock, output, report
-  Clock clock(options, model.start_time());
+  Clock clock(run_times(options), model.start_time());
   Summary summary(model.grid(), model.ranks(), model.state());
   Output output(options, model, summary.scalars(), command, timers, log);
   Report report(options, model.grid(), session.comm());
@@ -56,11 +57,10 @@ int run(const Session& session, Options& options, const std::string& command) {
   EarlyEnd early(session.rank(), options.run_wall);
   while (!clock.finished() && !early) {
     diagnose_and_write();
-    const double next_stop = output.next_due(clock.time());
     const TimeStep stable = model.stable_step();
-    const double dt = clock.longest_step(stable.dt, next_stop);
+    const double dt = clock.longest_step(stable.dt);
     model.advance(dt);
-    clock.advance(dt, next_stop);
+    clock.advance(dt);
     early.agree(
         summary.add(model.hybrid(), dt, early.request(output.longest_write(), output.request())));
     output.write_scalars(clock, summary.scalars());

@@ -1,7 +1,7 @@
 #include "io/durable/durable.hpp"
 
-#include "io/durable/manifest.hpp"
 #include "io/error.hpp"
+#include "io/names.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -3,6 +3,7 @@
 #include "io/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/layouts/split_files.hpp"
+#include "io/names.hpp"
 #include "io/watchdog.hpp"
 
 #include <nlohmann/json.hpp>
@@ -35,11 +36,9 @@ std::size_t size_of_regular(int fd, const std::string& manifest) {
   return static_cast<std::size_t>(now.st_size);
 }
 
-bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
-
 bool is_plain_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
-         std::none_of(name.begin(), name.end(), is_control);
+         printable(name, name.size()) == name;
 }
 
 std::size_t natural(const Json& line, const char* key) {
@@ -89,27 +88,6 @@ void complete_sums(ManifestEntry& entry, const std::vector<ManifestEntry>& befor
 
 std::string manifest_of(const std::string& path) {
   return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
-}
-
-bool is_utf8(const std::string& name) {
-  try {
-    return !Json(name).dump().empty();
-  } catch (const Json::exception&) {
-    return false;
-  }
-}
-
-std::string printable(const std::string& text) {
-  constexpr std::size_t longest = 200;
-  std::string result;
-  for (std::size_t n = 0; n < std::min(text.size(), longest); ++n) {
-    const auto c = static_cast<unsigned char>(text[n]);
-    const bool is_c1 = n > 0 && text[n - 1] == '\xc2' && c >= 0x80 && c < 0xa0; // in UTF-8
-    char hex[8];
-    std::snprintf(hex, sizeof hex, "\\x%02x", c);
-    result += is_control(c) || is_c1 ? std::string(hex) : std::string(1, text[n]);
-  }
-  return result + (text.size() > longest ? "..." : "");
 }
 
 std::string line_of(const ManifestEntry& e) {

@@ -41,12 +41,6 @@ struct ManifestEntry {
 
 std::string manifest_of(const std::string& path);
 
-/// JSON can hold only names that are UTF-8.
-bool is_utf8(const std::string& name);
-
-/// Text from a file, made printable: control characters as \x1b, at most 200 bytes.
-std::string printable(const std::string& text);
-
 std::string line_of(const ManifestEntry& entry);
 /// Append lines, in one write; durable on return. Error if that fails. Other writers wait.
 void append_to_manifest(const std::string& manifest, const std::string& lines);

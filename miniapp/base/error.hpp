@@ -13,7 +13,7 @@ public:
   using Error::Error;
 };
 
-// Exit statuses, besides 0 and 85 (miniapp/model/clock.hpp).
+// Exit statuses, besides 0 and 85 (miniapp/model/early_end.hpp).
 constexpr int exit_differs = 1; ///< after a Difference
 constexpr int exit_error = 2;   ///< usage, input, files, a solver that fails
 

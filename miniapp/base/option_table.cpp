@@ -106,15 +106,19 @@ template Option number(const std::string&, double&, const std::string&, const st
 
 Option choice(const std::string& name, std::string& target, const std::string& values,
               const std::string& doc) {
-  const auto set = [&target, values](const std::string& value, const std::string& what) {
-    require_one_of(values, value, what);
-    target = value;
+  const bool may_be_none = target.empty();
+  const auto set = [&target, values, may_be_none](const std::string& value,
+                                                  const std::string& what) {
+    if (!(may_be_none && value == "none")) require_one_of(values, value, what);
+    target = may_be_none && value == "none" ? "" : value;
   };
   return {name, "", doc, values, false, set, [&target] { return nlohmann::json(target); }};
 }
 
 Option text(const std::string& name, std::string& target, const std::string& doc) {
-  const auto set = [&target](const std::string& value, const std::string&) { target = value; };
+  const auto set = [&target](const std::string& value, const std::string&) {
+    target = value == "none" ? "" : value;
+  };
   return {name, "", doc, "", false, set, [&target] { return nlohmann::json(target); }};
 }
 
@@ -150,6 +154,10 @@ std::string no_option(const std::string& word) {
   const bool two_dashes = word.size() > 2 && word[0] == '-' && is_option(word.substr(1));
   return "'" + word + "' on the command line belongs to no option (expected: -option value" +
          (two_dashes ? ", with one dash: " + word.substr(1) : "") + ")";
+}
+
+bool is_given(int argc, const char* const* argv, const std::string& word) {
+  return std::find(argv + 1, argv + argc, word) != argv + argc;
 }
 
 std::string value_on_command_line(int argc, const char* const* argv, const std::string& name) {
@@ -226,6 +234,7 @@ bool OptionTable::read(int argc, const char* const* argv, std::vector<std::strin
   if (answer(argc, argv)) return false;
   for (int a = 1; a < argc; ++a) {
     const std::string word = argv[a];
+    if (word == alone_option) continue;
     if (!is_option(word) && arguments != nullptr) {
       arguments->push_back(word);
       continue;
@@ -250,7 +259,8 @@ std::string OptionTable::explanation() const {
          (has_units ? units_in_words() : "") +
          (has_flags ? " An option whose default is yes or no is a switch: alone it means yes, "
                       "otherwise give yes, true, on, 1 or no, false, off, 0."
-                    : "");
+                    : "") +
+         " -alone: this process runs by itself, although a launcher has started several.";
 }
 
 void OptionTable::print_title(std::ostream& out) const {

@@ -45,6 +45,8 @@ Option number(const std::string& name, T& target, const std::string& unit, const
 /// One of `values`, which are separated by |.
 Option choice(const std::string& name, std::string& target, const std::string& values,
               const std::string& doc);
+/// Without a value it is empty, for which "none" stands in help and may be given: no file of -o
+/// none.
 Option text(const std::string& name, std::string& target, const std::string& doc);
 Option flag(const std::string& name, bool& target, const std::string& doc);
 /// A bool with two named values, `yes` and `no`.
@@ -114,6 +116,10 @@ void require_one_of(const std::string& values, const std::string& value, const s
 bool is_option(const std::string& word);
 /// The error text for an argument that is neither an option nor the value of one.
 std::string no_option(const std::string& word);
+
+/// Of every program, like -help: the process may run alone although a launcher has started several.
+constexpr const char* alone_option = "-alone";
+bool is_given(int argc, const char* const* argv, const std::string& word);
 
 /// The value of an option before a table is filled; "" if absent. For -io_transport, because output
 /// servers fill no table. io/async/async_file.cpp checks that the table agrees.

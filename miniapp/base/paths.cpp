@@ -1,5 +1,6 @@
 #include "miniapp/base/paths.hpp"
 
+#include "io/names.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 
@@ -44,6 +45,7 @@ bool is_regular_or_new(const fs::path& path) {
   return !fs::exists(path, none) || fs::is_regular_file(path, none);
 }
 
+bool is_read(FileUse use) { return use == FileUse::read || use == FileUse::subfiles; }
 bool is_prefix(FileUse use) { return use == FileUse::snapshots || use == FileUse::subfiles; }
 
 bool is_same(const NamedFile& a, const NamedFile& b) {
@@ -60,7 +62,7 @@ bool goes_with(const NamedFile& of, const std::string& name) {
   if (name.compare(0, own.size(), own) != 0) return false;
   const char* const suffix = of.use == FileUse::text        ? R"(\.tmp)"
                              : of.use == FileUse::netcdf    ? R"(\.tmp|\.lock|\.\d{4,}(\.tmp)?)"
-                             : of.use == FileUse::snapshots ? R"(_[\d.]{9,}\.nc)" // _00010.000.nc
+                             : of.use == FileUse::snapshots ? R"(_-?[\d.]{8,}\.nc)" // _00010.000.nc
                              : of.use == FileUse::subfiles  ? R"(\.\d{4,})"
                                                             : nullptr;
   return suffix != nullptr && std::regex_match(name.substr(own.size()), std::regex(suffix));
@@ -74,9 +76,7 @@ bool belongs_to(const NamedFile& of, const NamedFile& other) {
 void check_pair(const NamedFile& a, const NamedFile& b) {
   const std::string what =
       "options " + a.option + " '" + a.path + "' and " + b.option + " '" + b.path + "': expected ";
-  const bool both_read = (a.use == FileUse::read || a.use == FileUse::subfiles) &&
-                         (b.use == FileUse::read || b.use == FileUse::subfiles);
-  if (both_read) return;
+  if (is_read(a.use) && is_read(b.use)) return;
   const bool may_replace = a.may_replace == b.option || b.may_replace == a.option;
   if (!is_prefix(a.use) && !is_prefix(b.use) && is_same(a, b)) {
     if (may_replace) return;
@@ -89,15 +89,19 @@ void check_pair(const NamedFile& a, const NamedFile& b) {
     throw Error(what + "independent names, found one that belongs to the other");
 }
 
-/// Refuses names that io reserves, and those that rename() would refuse at the end of the run.
+/// What may follow the name that an option gives.
+std::string suffix_of(FileUse use) {
+  const std::string year = "_-10000000.000.nc"; // the earliest
+  return use == FileUse::text        ? io::temporary_suffix
+         : use == FileUse::snapshots ? year + io::longest_suffix
+                                     : io::longest_suffix;
+}
+
+/// Refuses names that could not be written at the end of the run.
 void check_name(const NamedFile& file) {
-  const fs::path path = file.path;
-  const std::string name = path.filename().string(), ending = path.extension().string(),
-                    what = "option " + file.option + ": '" + file.path + "': ";
-  if (name == "manifest.jsonl" || ending == ".tmp" || ending == ".lock")
-    throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp or "
-                       ".lock, which are reserved");
-  if (file.use == FileUse::netcdf && !is_regular_or_new(path))
+  const std::string what = "option " + file.option + ": '" + io::printable(file.path) + "': ";
+  io::require_name(file.path, suffix_of(file.use), what);
+  if (file.use == FileUse::netcdf && !is_regular_or_new(file.path))
     throw Error(what + "expected a file, found something that is not a regular one");
 }
 
@@ -124,14 +128,13 @@ void check_files(const std::vector<NamedFile>& all) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(files),
                [](const NamedFile& f) { return !f.path.empty(); });
   for (const NamedFile& file : files) {
-    if (file.use == FileUse::text || file.use == FileUse::netcdf) check_name(file);
+    if (!is_read(file.use)) check_name(file);
   }
   for (auto a = files.begin(); a != files.end(); ++a) {
     for (auto b = a + 1; b != files.end(); ++b) check_pair(*a, *b);
   }
   for (const NamedFile& file : files) {
-    if (file.is_written && file.use != FileUse::read && file.use != FileUse::subfiles)
-      require_writable(file);
+    if (file.is_written && !is_read(file.use)) require_writable(file);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "miniapp/base/program.hpp"
 
+#include "io/names.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <chrono>
@@ -16,11 +17,20 @@ namespace {
 
 constexpr double longest_unwinding = 6.0; // s; longer than the 5 s that a client grants its ring
 
+/// The lines of a message, which may quote a file, without other control characters.
+std::string printable_lines(const std::string& message) {
+  std::string all;
+  for (const std::string& line : io::split(message, '\n'))
+    all += (all.empty() ? "" : "\n") + io::printable(line, line.size());
+  return all;
+}
+
 /// For an error that may be on this rank only. If all ranks fail alike, rank 0 aborts first and the
 /// message appears once. One write per message, because mpiexec interleaves output.
 [[noreturn]] void end_all(const World& world, const std::string& program, const char* what) {
   if (world.rank() > 0) std::this_thread::sleep_for(std::chrono::seconds(2));
-  std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " + what + "\n"
+  std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": " +
+                   printable_lines(what) + "\n"
             << std::flush;
   world.abort();
 }
@@ -40,7 +50,8 @@ int status_of(const std::string& program, const std::function<int()>& run) {
   const auto report = [&](const std::exception& error, int status = exit_error) {
     if (!world.all_come(longest_unwinding)) end_all(world, program, error.what());
     const char* const kind = status == exit_error ? ": error: " : ": ";
-    if (world.rank() == 0) std::cerr << program + kind + error.what() + "\n" << std::flush;
+    if (world.rank() == 0)
+      std::cerr << program + kind + printable_lines(error.what()) + "\n" << std::flush;
     return status;
   };
   try {

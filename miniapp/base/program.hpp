@@ -10,6 +10,7 @@
 // aborts the run. So does a rank with an Error if the others bring none in 6 s.
 #pragma once
 
+#include "miniapp/base/option_table.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <csignal>
@@ -31,6 +32,7 @@ int run_program(int argc, char** argv, const std::string& name, const Run& run) 
   std::signal(SIGXFSZ, SIG_IGN);
   Processes processes(argc, argv);
   const int divided = status_of(name, [&] {
+    check_start(name, is_given(argc, argv, alone_option));
     processes.divide();
     return 0;
   });

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <regex>
 
 namespace nunatak {
 
@@ -29,6 +30,12 @@ struct System {
 };
 
 using Unit = std::unique_ptr<ut_unit, decltype(&ut_free)>;
+
+/// The same with "a" as the year that glaciologists mean; in UDUNITS it is the are, 100 m2.
+std::string with_years(const std::string& name) {
+  static const std::regex a("(^|[^A-Za-z_])a(?![A-Za-z_])");
+  return name.size() < 100 ? std::regex_replace(name, a, "$1year") : name;
+}
 
 Unit parse(const System& units, const std::string& name, const std::string& what) {
   Unit unit(ut_parse(units.system, name.c_str(), UT_UTF8), ut_free);
@@ -53,6 +60,7 @@ UnitConversion unit_conversion(const std::string& from, const std::string& to,
                                                 [](cv_converter* c) {
                                                   if (c != nullptr) cv_free(c);
                                                 });
+  if (!converter && with_years(known) != known) return unit_conversion(with_years(known), to, what);
   if (!converter) throw Error(what + ": units '" + from + "' cannot be converted to '" + to + "'");
   return [converter](double x) { return cv_convert_double(converter.get(), x); };
 }

@@ -8,7 +8,8 @@ namespace nunatak {
 
 using UnitConversion = std::function<double(double)>;
 
-/// Throws Error naming `what` (a variable or option) for unknown or inconvertible units.
+/// Throws Error naming `what` (a variable or option) for unknown or inconvertible units. "a" is a
+/// year where UDUNITS' are, 100 m2, does not convert: m a-1.
 UnitConversion unit_conversion(const std::string& from, const std::string& to,
                                const std::string& what);
 

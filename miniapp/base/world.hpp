@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
+#include "miniapp/base/start.hpp"
 
 #include <Kokkos_Core.hpp>
 
@@ -56,7 +57,7 @@ private:
 /// The lifetime of Kokkos, which every program needs on compute processes.
 struct Libraries {
   Libraries(int /*argc*/, char** /*argv*/) {}
-  Kokkos::ScopeGuard kokkos{Kokkos::InitializationSettings().set_disable_warnings(true)};
+  Kokkos::ScopeGuard kokkos{kokkos_settings()};
 };
 
 } // namespace nunatak

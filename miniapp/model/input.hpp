@@ -17,8 +17,10 @@
 #include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/units.hpp"
+#include "miniapp/model/clock.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/options.hpp"
+#include "miniapp/model/output_schema.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -300,6 +302,7 @@ public:
         throw Error(path + ": variable '" + name +
                     "' is missing (expected, as the attribute model_state_variables names it)");
     }
+    m_time = find_time();
   }
 
   /// Which ranks read, and the cost so far. Collective.
@@ -392,17 +395,7 @@ public:
     return z;
   }
 
-  std::optional<double> time() const {
-    const auto time = m_reader.number("", "model_time_seconds");
-    constexpr double longest = 1e15; // s, 30 million years: above it rounding errors exceed 1 s
-    if (time && !(std::fabs(*time) <= longest)) {
-      std::ostringstream text;
-      text << m_reader.path() << ": attribute 'model_time_seconds': expected a time of at most "
-           << longest << " s, found " << *time;
-      throw Error(text.str());
-    }
-    return time;
-  }
+  std::optional<double> time() const { return m_time; } ///< s
   /// The writing run's choice for an option with "auto"; nullopt for other files.
   std::optional<std::string> choice(const std::string& option) const {
     return m_reader.text("", "option_" + option);
@@ -517,6 +510,28 @@ public:
   }
 
 private:
+  /// The time of the record that is read, and of the attribute model_time_seconds, which is exact.
+  /// They differ where snapshots were joined: attributes are those of the first file. Collective.
+  std::optional<double> find_time() const {
+    const auto time = m_reader.number("", "model_time_seconds");
+    const std::string what = m_reader.path() + ": attribute 'model_time_seconds': expected ";
+    constexpr double longest = 1e15; // s, 30 million years: above it rounding errors exceed 1 s
+    if (time && !(std::fabs(*time) <= longest))
+      throw Error(what + printed("a time of at most %g s, found %g", longest, *time));
+    const bool has_record = time && m_reader.has("time") &&
+                            m_reader.text("time", "units").value_or("") == time_units &&
+                            m_reader.text("time", "calendar").value_or("") == time_calendar;
+    const std::vector<double> days = has_record ? m_reader.read_all("time") : std::vector<double>{};
+    if (days.empty() || std::fabs(days.back() - calendar_days(*time)) < same_time) return time;
+    const std::string of_record = printed("year %.10g", days.back() / 365.0),
+                      of_file = printed("year %.10g", *time / seconds_per_year);
+    if (days.size() == 1 || !(std::fabs(days.back()) <= calendar_days(longest)))
+      throw Error(what + "the " + of_record + " of variable 'time', found " + of_file);
+    m_log.line("input: " + m_reader.path() + ": the run starts in " + of_record +
+               ", that of the last record (attribute model_time_seconds: " + of_file + ")");
+    return seconds_of(days.back());
+  }
+
   FileBlock block(const Grid& grid, const Patch& patch) const {
     return {m_x, m_y, m_flip_x, m_flip_y, grid, patch};
   }
@@ -619,6 +634,7 @@ private:
   const Log& m_log;
   Axis m_x, m_y;
   bool m_flip_x = false, m_flip_y = false; // decreasing coordinates
+  std::optional<double> m_time;
 };
 
 } // namespace nunatak

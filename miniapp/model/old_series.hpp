@@ -15,6 +15,7 @@
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/log.hpp"
+#include "miniapp/model/clock.hpp"
 #include "miniapp/model/grid.hpp"
 
 #include <algorithm>
@@ -22,9 +23,6 @@
 #include <filesystem>
 
 namespace nunatak {
-
-/// Times (days) that differ by less than this, a tenth of a second, are equal.
-constexpr double same_time = 1e-6;
 
 class OldSeries {
 public:

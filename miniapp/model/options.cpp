@@ -23,7 +23,7 @@ namespace {
 /// A row for a wall-clock time in seconds; 0 means none.
 Option duration(const std::string& name, double& seconds, const std::string& doc) {
   const auto set = [&seconds](const std::string& value, const std::string& what) {
-    seconds = parse_duration(value, what);
+    seconds = value == "none" ? 0.0 : parse_duration(value, what);
   };
   const auto get = [&seconds] {
     return nlohmann::json(seconds == 0.0 ? "" : std::to_string(std::lround(seconds)) + " s");
@@ -161,8 +161,7 @@ void add_ice(OptionTable& table, Options& o) {
   add_ssa_options(table, o.ssa);
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));
-  table.add(text("ssa_failed_file", o.ssa_failed_file,
-                 "file of the state if a solve fails (none: no file)"));
+  table.add(text("ssa_failed_file", o.ssa_failed_file, "file of the state if a solve fails"));
 }
 
 void add_forcing(OptionTable& table, Options& o) {
@@ -238,10 +237,12 @@ void check(const Options& o) {
   const auto need = [](bool ok, const char* message) {
     if (!ok) throw Error(message);
   };
-  need(o.given.count("i") + o.given.count("init") < 2,
+  need(o.input.empty() || o.given.count("init") == 0,
        "options -i and -init: expected one of them, found both");
   need(o.given.count("run_years") + o.given.count("run_until") < 2,
        "options -run_years and -run_until: expected one of them, found both");
+  need(o.run_years == 0.0 || o.run_years >= 1e-6,
+       "option -run_years: expected 0 or at least 1e-6 year");
   need(o.run_wall == 0.0 || !o.output.empty() || !o.snapshot_file.empty(),
        "option -run_wall: expected -o or -snapshot_file as well, for the state at the end");
   need(o.Mx != 1 && o.My != 1 && o.Mz != 1,
@@ -265,14 +266,14 @@ void check(const Options& o) {
 
 /// Checks all files that the run reads and writes. On rank 0.
 void check_files(const Options& o, const std::vector<std::string>& options_files) {
-  const std::string failed = o.ssa_failed_file == "none" ? "" : o.ssa_failed_file;
-  std::vector<NamedFile> files = {{"-i", o.input, FileUse::read},
-                                  {"-o", o.output, FileUse::netcdf, "-i"},
-                                  {"-spatial_file", o.spatial_file, FileUse::netcdf},
-                                  {"-timeseries_file", o.timeseries_file, FileUse::netcdf},
-                                  {"-ssa_failed_file", failed, FileUse::netcdf, "", false},
-                                  {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
-                                  {"-report", o.report}};
+  std::vector<NamedFile> files = {
+      {"-i", o.input, FileUse::read},
+      {"-o", o.output, FileUse::netcdf, "-i"},
+      {"-spatial_file", o.spatial_file, FileUse::netcdf},
+      {"-timeseries_file", o.timeseries_file, FileUse::netcdf},
+      {"-ssa_failed_file", o.ssa_failed_file, FileUse::netcdf, "", false},
+      {"-snapshot_file", o.snapshot_file, FileUse::snapshots},
+      {"-report", o.report}};
   for (const std::string& file : options_files)
     files.push_back({"-options_file", file, FileUse::read});
   check_files(files);
@@ -298,6 +299,16 @@ bool read_options(Session& session, OptionTable& table, Options& options) {
   const io::Watchdog::Scope scope(options.output, "look");
   io::on_rank_0(session.comm(), [&] { check_files(options, session.options_files()); });
   return true;
+}
+
+RunTimes run_times(const Options& o) {
+  RunTimes times;
+  times.maps = o.spatial_file.empty() ? 0.0 : o.spatial_every;
+  times.snapshots = o.snapshot_every;
+  times.years = o.run_years;
+  if (o.given.count("run_until") > 0) times.until = o.run_until;
+  times.steps = o.run_steps;
+  return times;
 }
 
 nlohmann::json to_json(Options options) {

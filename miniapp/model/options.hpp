@@ -9,6 +9,7 @@
 #include "io/options.hpp"
 #include "kernels/step/hybrid.hpp"
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/model/clock.hpp"
 
 #include <map>
 #include <set>
@@ -94,6 +95,9 @@ void add_model_options(OptionTable& table, Options& options);
 /// Sets `options` and other rows, and checks them. False after -help or -version, and without any
 /// option, after which rank 0 prints what to type. Throws Error.
 bool read_options(Session& session, OptionTable& table, Options& options);
+
+/// When the run ends, and when it writes.
+RunTimes run_times(const Options& options);
 
 /// All options with their values, for the report.
 nlohmann::json to_json(Options options);

@@ -1,7 +1,7 @@
 #include "miniapp/model/options_file.hpp"
 
 #include "io/agree.hpp"
-#include "io/durable/manifest.hpp"
+#include "io/names.hpp"
 #include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
@@ -51,6 +51,8 @@ std::vector<GivenOption> read_here(const std::string& path) {
   if (lines.find("\n-options_file") != lines.npos) // PETSc would read it, without an end
     throw Error(what + "expected -options_file on the command line, found it here");
   const bool yaml = ends_with(path, ".yaml") || ends_with(path, ".yml");
+  if (!yaml && text.compare(0, 3, "\xef\xbb\xbf") == 0)
+    throw Error(what + "begins with a byte order mark: save it as UTF-8 without one");
   const auto insert = yaml ? PetscOptionsInsertFileYAML : PetscOptionsInsertFile;
   PetscOptions options = nullptr;
   NUNATAK_PETSC(PetscOptionsCreate(&options));

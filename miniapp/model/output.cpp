@@ -32,22 +32,11 @@ std::vector<std::string> names_in(const std::string& list) {
   return names;
 }
 
-/// The first multiple of `every` years later than `time` (s).
-double next_multiple(double time, double every_years) {
-  const double every = every_years * seconds_per_year;
-  return (std::floor(time / every * (1.0 + 1e-14) + 1e-9) + 1.0) * every;
-}
-
 /// The history attribute, padded to a multiple of 4 KiB so that it can grow in place.
 std::string padded(std::string lines) {
   constexpr std::size_t block = 4096;
   lines.resize((lines.size() / block + 1) * block, ' ');
   return lines;
-}
-
-bool is_multiple(double time, double every_years) {
-  const double n = time / (every_years * seconds_per_year);
-  return std::fabs(n - std::round(n)) < 1e-9 + 4e-16 * std::fabs(n);
 }
 
 /// The field of that name, or nullptr.
@@ -297,24 +286,13 @@ void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
 
 void Output::write_due(const Clock& clock, const Fields& fields) {
   const double time = clock.time();
-  if (m_spatial.file && is_multiple(time, m_options.spatial_every) &&
+  if (m_spatial.file && clock.is_due(clock.maps()) &&
       begin_record(m_spatial, calendar_days(time))) {
     Timers::Scope scope(m_timers, "output: spatial");
     put_record(*m_spatial.file, m_spatial.records - 1, time, fields());
     m_spatial.file->end_record(clock.steps());
   }
-  if (!m_options.snapshot_file.empty() && time > m_start && m_options.snapshot_every > 0.0 &&
-      is_multiple(time, m_options.snapshot_every)) {
-    write_snapshot(clock, fields());
-  }
-}
-
-double Output::next_due(double time) const {
-  double next = HUGE_VAL;
-  if (m_spatial.file) next = std::fmin(next, next_multiple(time, m_options.spatial_every));
-  if (!m_options.snapshot_file.empty())
-    next = std::fmin(next, next_multiple(time, m_options.snapshot_every));
-  return next;
+  if (time > m_start && clock.is_due(clock.snapshots())) write_snapshot(clock, fields());
 }
 
 void Output::write_scalars(const Clock& clock, const std::vector<Scalar>& scalars) {
@@ -330,7 +308,7 @@ void Output::write_scalars(const Clock& clock, const std::vector<Scalar>& scalar
 }
 
 void Output::write_failed(const Clock& clock, const FieldList& fields) {
-  if (m_options.ssa_failed_file == "none") return;
+  if (m_options.ssa_failed_file.empty()) return;
   try {
     write_state(m_options.ssa_failed_file, clock, fields, true);
     finish_writing();

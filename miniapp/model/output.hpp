@@ -33,8 +33,6 @@ public:
   /// Writes maps and snapshots due at the time of `clock`. Collective. Throws Error naming file and
   /// variable if a spatial variable, or one that a restart needs, is not among the fields.
   void write_due(const Clock& clock, const Fields& fields);
-  /// The next time (s) after `time` at which write_due() writes.
-  double next_due(double time) const;
 
   /// Appends a record for the last step of `clock`; always the same scalars. Collective.
   void write_scalars(const Clock& clock, const std::vector<Scalar>& scalars);

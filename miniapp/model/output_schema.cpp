@@ -28,8 +28,8 @@ io::Variable time_variable(bool bounds) {
   v.attributes = {{"standard_name", "time"},
                   {"long_name", "time"},
                   {"axis", "T"},
-                  {"units", "days since 0001-01-01 00:00:00"},
-                  {"calendar", "365_day"}};
+                  {"units", time_units},
+                  {"calendar", time_calendar}};
   if (bounds) v.attributes.emplace_back("bounds", "time_bnds");
   return v;
 }
@@ -88,8 +88,6 @@ io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_
 }
 
 } // namespace
-
-double calendar_days(double model_seconds) { return model_seconds / seconds_per_year * 365.0; }
 
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables,
                       const std::string& title, const std::string& history, bool levels_first) {

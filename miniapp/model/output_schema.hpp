@@ -12,8 +12,7 @@ namespace nunatak {
 /// _FillValue of floating-point variables in ice-free cells.
 constexpr double fill_value = -2e9;
 
-/// Days of the files' 365-day calendar; a model year is one year of that calendar.
-double calendar_days(double model_seconds);
+constexpr const char *time_units = "days since 0001-01-01 00:00:00", *time_calendar = "365_day";
 
 /// A file of maps: dimensions time (unlimited), y, x, and z if needed; z first if `levels_first`.
 io::Schema map_schema(const Grid& grid, const std::vector<std::string>& variables,

@@ -64,8 +64,8 @@ Session::Session(int argc, char** argv)
   for (int a = 0; a < argc; ++a) {
     const std::string word = argv[a];
     if (word == "-help" || word == "--help" || word == "-h" || word == "-version" ||
-        word == "--version") {
-      continue; // read() answers them
+        word == "--version" || word == alone_option) {
+      continue; // read() answers them, and run_program() has heard the last
     } else if (word == "-options_file") {
       if (a + 1 == argc || is_option(argv[a + 1]))
         m_error = "option -options_file: expected the name of a file, found none";

@@ -1,0 +1,61 @@
+#include "io/names.hpp"
+
+#include "io/error.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <filesystem>
+
+namespace nunatak::io {
+
+namespace {
+
+bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
+
+/// A control character of UTF-8: U+0080 to U+009F.
+bool is_c1(const std::string& text, std::size_t n) {
+  const auto c = static_cast<unsigned char>(text[n]);
+  return n > 0 && text[n - 1] == '\xc2' && c >= 0x80 && c < 0xa0;
+}
+
+} // namespace
+
+bool is_utf8(const std::string& text) {
+  try {
+    return !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::exception&) {
+    return false;
+  }
+}
+
+std::string printable(const std::string& text, std::size_t most) {
+  std::string result;
+  for (std::size_t n = 0; n < std::min(text.size(), most); ++n) {
+    const auto c = static_cast<unsigned char>(text[n]);
+    char hex[8];
+    std::snprintf(hex, sizeof hex, "\\x%02x", c);
+    result += is_control(c) || is_c1(text, n) ? std::string(hex) : std::string(1, text[n]);
+  }
+  return result + (text.size() > most ? "..." : "");
+}
+
+void require_name(const std::string& path, const std::string& suffix, const std::string& what) {
+  const std::filesystem::path name = std::filesystem::path(path).filename();
+  const std::string text = name.string(), ending = name.extension().string();
+  if (text == "manifest.jsonl" || ending == temporary_suffix || ending == lock_suffix)
+    throw Error(what + "expected a name that is not manifest.jsonl and does not end in .tmp or "
+                       ".lock, which are reserved");
+  if (!is_utf8(text)) throw Error(what + "expected a file name in UTF-8, found other bytes");
+  if (printable(text, text.size()) != text)
+    throw Error(what + "expected a file name without control characters, found some");
+  const std::size_t most = NAME_MAX - suffix.size();
+  if (text.size() > most) {
+    throw Error(what + "expected a file name of at most " + std::to_string(most) +
+                " bytes, found " + std::to_string(text.size()));
+  }
+}
+
+} // namespace nunatak::io

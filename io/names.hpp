@@ -1,0 +1,24 @@
+// Names of files that can be written, and text from files and users that is printed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace nunatak::io {
+
+/// JSON can hold only text that is UTF-8.
+bool is_utf8(const std::string& text);
+
+/// Control characters as \x1b, for a terminal obeys them; at most `most` bytes.
+std::string printable(const std::string& text, std::size_t most = 200);
+
+/// What follows a name while its file is written.
+constexpr const char *temporary_suffix = ".tmp", *lock_suffix = ".lock",
+                     *longest_suffix = ".0000.tmp";
+
+/// Error, which begins with `what`, unless a file may be written under the name at the end of
+/// `path`, with `suffix` appended: UTF-8 without control characters, not longer than file systems
+/// allow, and none that io takes itself (manifest.jsonl, NAME.tmp, NAME.lock).
+void require_name(const std::string& path, const std::string& suffix, const std::string& what);
+
+} // namespace nunatak::io
