@@ -2,7 +2,9 @@
 # Order: the hint; Debian's and Ubuntu's, which lies next to the serial one in <libdir>/netcdf/mpi with the library named netcdf_mpi; the
 # system. The library is taken from the same place as the header: two installations may differ in what they were built with.
 set(netcdf_par_debian "lib/${CMAKE_LIBRARY_ARCHITECTURE}/netcdf/mpi/include")
-find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATHS ENV NETCDF_DIR PATH_SUFFIXES include "${netcdf_par_debian}" NO_DEFAULT_PATH)
+include(NunatakHints)
+nunatak_hint(netcdf_hint NETCDF_DIR include/netcdf_par.h "${netcdf_par_debian}/netcdf_par.h")
+find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATHS "${netcdf_hint}" PATH_SUFFIXES include "${netcdf_par_debian}" NO_DEFAULT_PATH)
 find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATH_SUFFIXES include "${netcdf_par_debian}" NO_SYSTEM_ENVIRONMENT_PATH NO_CMAKE_SYSTEM_PATH)
 find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h PATHS /usr PATH_SUFFIXES "${netcdf_par_debian}" NO_DEFAULT_PATH)
 find_path(NETCDF_PAR_INCLUDE_DIR netcdf_par.h)

@@ -1,5 +1,7 @@
-"""cmake/FindNetCDFPar.cmake takes header and library from the same place: from what the user points at, else from the system's."""
+"""cmake/FindNetCDFPar.cmake takes header and library from the same place: from what the user points at, else from the system's. A folder
+that the user names for any library, and that has none, is an error."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -62,3 +64,20 @@ def test_netcdf_dir_comes_before_a_prefix(tmp_path):
 def test_debians_header_has_debians_library(tmp_path):
     root = debian_like(tmp_path / "usr")
     assert find(tmp_path, environment={"NETCDF_DIR": str(root)}) == [root / DEBIAN / "include", root / "lib/x86_64-linux-gnu/libnetcdf_mpi.so"]
+
+
+@pytest.mark.parametrize("library, variable, files", [
+    ("NetCDFPar", "NETCDF_DIR", ["include/netcdf_par.h"]), ("PnetCDF", "PNETCDF_DIR", ["include/pnetcdf.h"]),
+    ("UDUNITS2", "UDUNITS2_DIR", ["include/udunits2.h"]), ("PETSc", "PETSC_DIR", ["lib/pkgconfig/PETSc.pc"]), ("PETSc", "PETSC_ARCH", [])])
+@pytest.mark.parametrize("given", ["environment", "-D"])
+def test_a_folder_without_the_library_is_an_error(tmp_path, library, variable, files, given):
+    if library == "PETSc" and shutil.which("pkg-config") is None:
+        pytest.skip("expected pkg-config in the PATH")
+    (tmp_path / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.22)\nproject(find NONE)\n"
+                                             f"list(APPEND CMAKE_MODULE_PATH {MODULES})\nfind_package({library})\n")
+    words = [f"-D{variable}=/nonexistent"] if given == "-D" else []
+    environment = {"PATH": os.environ["PATH"], **GENERATOR, **({} if words else {variable: "/nonexistent"})}
+    run = subprocess.run(["cmake", "-S", tmp_path, "-B", tmp_path / "build", *words], capture_output=True, text=True, env=environment)
+    said = " ".join(run.stderr.split())
+    assert run.returncode != 0 and f"{variable}: expected a folder" in said and "'/nonexistent'" in said, run.stderr
+    assert all(name in said for name in files)
