@@ -213,34 +213,49 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
 }
 
 /// The problem of the other solvers, in place, with distances in units of `unit` (m; 0: dx): 1 +
-/// round(d / unit), at most 2^31 - 1; 0 where no seed reaches, -1 outside. (Other cells than seeds
-/// may have 1 if unit > 2 dx or 2 dy.)
+/// round(d / unit); 0 where no seed reaches, -1 outside. (Other cells than seeds may have 1 if unit
+/// > 2 dx or 2 dy.) Throws invalid_argument, on all ranks, for distances of 2^31 units or more.
 inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy,
                                         const DistanceProblem& problem, double unit = 0.0) {
-  const double scale = unit > 0.0 ? unit : dx, largest = std::numeric_limits<int>::max() - 1;
+  const double scale = unit > 0.0 ? unit : dx;
+  constexpr std::int64_t most = std::numeric_limits<int>::max() - 1;
   MetreFields metres;
   for (std::size_t f = 0; f < problem.fields.size(); ++f) {
     metres.emplace_back();
     for (int r = 0; r < ranks.local_size(); ++r)
       metres[f].push_back(make_array<double>("distance_metres", ranks.patch(r)));
   }
+  // the maxima of the problem, and the largest distance
   const auto convert = [&](int r) {
     const Patch p = ranks.patch(r);
+    std::int64_t farthest = 0;
     for (std::size_t f = 0; f < metres.size(); ++f) {
       const Array2<double>& u = metres[f][r];
       const SharedArray2<int>& d = problem.fields[f][r];
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {
-          if (d(j, i) >= 0)
-            d(j, i) = u(j, i) == not_reached
-                          ? 0
-                          : 1 + static_cast<int>(std::lround(std::min(u(j, i) / scale, largest)));
+          if (d(j, i) < 0) continue;
+          const bool reached = u(j, i) != not_reached;
+          const std::int64_t units = reached ? std::llround(std::min(u(j, i) / scale, 0x1p62)) : 0;
+          farthest = std::max(farthest, units);
+          d(j, i) = reached ? 1 + static_cast<int>(std::min(units, most)) : 0;
         }
       }
     }
-    return problem.maxima ? problem.maxima(r) : std::vector<std::int64_t>{};
+    std::vector<std::int64_t> maxima =
+        problem.maxima ? problem.maxima(r) : std::vector<std::int64_t>{};
+    maxima.push_back(farthest);
+    return maxima;
   };
-  return solve_eikonal(ranks, dx, dy, problem.fields, metres, convert);
+  DistanceReport report = solve_eikonal(ranks, dx, dy, problem.fields, metres, convert);
+  if (report.maxima.back() > most) {
+    throw std::invalid_argument("distances, fmm: expected at most " + std::to_string(most) +
+                                " units of " + std::to_string(scale) + " m, found " +
+                                std::to_string(report.maxima.back()) +
+                                ": a larger unit is needed (-fmm_unit)");
+  }
+  report.maxima.pop_back();
+  return report;
 }
 
 inline SolveDistances make_fmm(Ranks& ranks, const DistanceOptions& options) {

@@ -194,6 +194,19 @@ TEST_CASE("distances in cells, as PICO takes them") {
   }
 }
 
+TEST_CASE("distances that 31 bits do not hold are refused, on every rank") {
+  const Grid<int> start = draw({"1...", "...."}); // the farthest cell: about 3.7 cells
+  for (const auto& [px, py] : decompositions(4, 2)) {
+    VirtualRanks ranks(Decomposition::make(4, 2, px, py));
+    const auto solve = [&](double unit) {
+      eikonal_distances(ranks, 1e6, 1e6, {{scatter(ranks, start)}, {}, {}}, unit);
+    };
+    CHECK_NOTHROW(solve(0.002));
+    CHECK_THROWS_WITH(solve(0.001), ContainsSubstring("expected at most 2147483646 units") &&
+                                        ContainsSubstring("-fmm_unit"));
+  }
+}
+
 TEST_CASE("cells are visited in the order of their values: hardly any twice") {
   const Grid<int> start = with_seeds(random_mask(201, 201, 0.8, 5), 40000, 3);
   const std::int64_t domain = std::count(start.values.begin(), start.values.end(), 0);
