@@ -38,6 +38,7 @@ import verification  # noqa: E402
 from holes import chosen, lab_of, labs, of_file, skeletons, with_mutants, without  # noqa: E402
 from picture import serpentine, write_svg  # noqa: E402
 from workshop import BUILD, DEPS, Problem, build, build_folder, compiled, has, place, program, run, run_check  # noqa: E402
+from scaling_study import texts  # noqa: E402
 
 KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/(course/|lab\.py$)|\.ci/")
 COMPILE_SECONDS = 600  # limit for one submission
@@ -119,8 +120,10 @@ def read(folder, name, empty):
     """A JSON object from a submission."""
     path = folder / name
     try:
-        found = json.loads(path.read_text()) if path.exists() else empty
-    except (ValueError, UnicodeDecodeError) as error:
+        found = texts.parsed(texts.text_of(path)) if path.exists() else empty
+    except OSError as error:
+        raise Problem(f"{name}: expected a file that can be read, found none: {error.strerror}") from None
+    except ValueError as error:
         raise Problem(f"{name}: expected JSON, in which a number has a point, not a comma, and each entry but the last ends in a comma; found: {error}") from None
     if not isinstance(found, dict):
         raise Problem(f"{name}: expected an object, found {type(found).__name__}")
@@ -142,7 +145,7 @@ def judge(folder, seeds=None):
             if path.is_symlink() or not path.is_file() or name.split("/")[0] in ("build", ".git", "study", "synthetic") or name in ("lab.json", "answers.json", "study.json"):
                 continue
             if name in lab["holes"]:
-                files[name] = path.read_text(errors="replace")
+                files[name] = path.read_text(encoding="utf-8-sig", errors="replace")
             elif path.read_bytes() != started_text(name, lab["number"]):
                 result["ignored"].append(name)
         missing = [path for path in lab["holes"] if path not in files]
@@ -269,7 +272,7 @@ def build_all(names):
 
 def grade(options):
     folders = sorted(f for f in pathlib.Path(options.folder).iterdir() if f.is_dir())
-    seeds = json.loads(pathlib.Path(options.seeds).read_text()) if options.seeds else None
+    seeds = json.loads(pathlib.Path(options.seeds).read_text(encoding="utf-8-sig")) if options.seeds else None
     results = []
     with build_folder(labs()):
         build_all(needed_programs(labs()))

@@ -14,9 +14,10 @@ import pathlib
 import re
 import shlex
 import struct
-import subprocess
 import sys
 import tempfile
+
+import limits
 
 HERE = pathlib.Path(__file__).resolve().parent
 M, SPACING, YEARS, RANKS = 25, 100, 1000, (1, 6)
@@ -31,14 +32,16 @@ MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OM
 
 
 def said(command, folder):
-    """(status, output); a command that does not end is stopped."""
+    """(status, last part of the output); a command that does not end, or prints without an end, is stopped."""
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=SECONDS, env={**MPI, **os.environ})
-    except subprocess.TimeoutExpired:
-        return None, f"no end within {SECONDS:g} s: a rank waits for a message that no rank sends"
+        status, output = limits.run(command, SECONDS, folder, {**MPI, **os.environ})
     except OSError as error:
         return 1, str(error)
-    return done.returncode, done.stdout + done.stderr
+    if status is None:
+        return None, f"no end within {SECONDS:g} s: a rank waits for a message that no rank sends"
+    if status == limits.TOO_MUCH:
+        return None, f"no end of its output within {limits.MOST >> 20} MB: a loop that prints"
+    return status, output
 
 
 def gist(output):

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,6 +19,9 @@ SOURCE = HERE.parents[1]
 OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no"}, "nunatak-io": {"o": "."}}
 COMPANIONS = {"verify": "nunatak-verify", "raw_writes": "nunatak-io", "triad": "bench_kernels"}  # by the key of a study
 INPUT_OPTIONS = {"i", "options_file"}  # files
+PETSC = ("ssa_", "da_", "dm_")  # beginnings of options that nunatak leaves to PETSc
+OF_PETSC = ("options_left", "options_view", "skip_petscrc")  # and whole names
+WITH_THREADS = ("OpenMP", "Threads")  # execution spaces of Kokkos
 
 
 def find_program(name, given):
@@ -40,32 +44,54 @@ def companion(name, program):
     folder = pathlib.Path(program).parent
     found = next((path for path in (folder / name, folder.parent / "perf" / name) if path.is_file()), None) or shutil.which(name)
     if not found:
-        raise StudyError(f"program '{name}': expected one in '{folder}' or in the PATH, found none")
+        build = folder.parent if (folder.parent / "CMakeCache.txt").is_file() else "build/release"
+        raise StudyError(f"program '{name}': expected one in '{folder}' or in the PATH, found none (cmake --build {shlex.quote(str(build))} "
+                         f"--target {name})")
     return str(found)
+
+
+def companions(study, program):
+    """{key of the study: the program that it needs, or None}"""
+    return {flag: companion(name, program) if study[flag] else None for flag, name in COMPANIONS.items()}
+
+
+def said_by(program, option):
+    try:
+        return subprocess.run([program, option], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=60,
+                              check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def known_options(program):
     """{name: allowed words, or nothing where any value may stand} by -help of the program; nothing if the program has no help of this form."""
-    try:
-        said = subprocess.run([program, "-help"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return {}
     found = {}
-    for name, text in re.findall(r"^  -(\S+) +(.*(?:\n {20,}.*)*)", said, re.M):
+    for name, text in re.findall(r"^(?:  )?-([A-Za-z]\w*) +(.*(?:\n {20,}.*)*)", said_by(program, "-help"), re.M):
         allowed = re.search(r": ([^\s:]+(?:\|[^\s:]+)+)$", re.sub(r"\|\s+", "|", " ".join(text.split())))
         found[name] = allowed[1].split("|") if allowed else []
     return found
 
 
-def refuse_unknown(runs, known):
-    """Words that no run could take, before the first one. An unknown name may be an option of PETSc, unless it resembles one of the program."""
-    for name, value in {(name, value) for run in runs for name, value in run["options"].items()}:
+def refuse_unknown(runs, known, petsc):
+    """Words that no run could take, before the first one. `petsc`: the program leaves options to PETSc, unless they resemble its own."""
+    for name, value in dict.fromkeys((name, value) for run in runs for name, value in run["options"].items() if known):
         near = [] if name in known else difflib.get_close_matches(name, known, 1, 0.85)
-        if near:
-            raise StudyError(f"option -{name}: expected one of the program's, found none of this name; did you mean -{near[0]}?")
+        of_petsc = petsc and not near and (name.startswith(PETSC) or name in OF_PETSC)
+        if name not in known and not of_petsc:
+            hint = f"did you mean -{near[0]}?" if near else "-help lists them"
+            raise StudyError(f"option -{name}: expected one of the program's, found none of this name; {hint}")
         allowed = known.get(name, [])
         if value is not None and allowed and not any(re.fullmatch(re.sub("N", "[0-9]+", re.escape(word)), value) for word in allowed):
             raise StudyError(f"option -{name}: expected one of {'|'.join(allowed)}, found '{value}'")
+
+
+def refuse_threads(runs, program):
+    """Threads that the program does not have would count as cores that do nothing."""
+    most = max(run["threads"] for run in runs)
+    space = re.search(r"^ *kernels run in +(\S+)", said_by(program, "-version"), re.M) if most > 1 else None
+    if space and space[1] not in WITH_THREADS:
+        raise StudyError(f"threads: expected 1, as the kernels of '{program}' run in {space[1]}, which has no threads (for OpenMP: "
+                         f"cmake --preset openmp), found {most}")
 
 
 def words(study, run, home):
@@ -97,9 +123,9 @@ def plan_of(arguments, study, system, results, runs, nodes):
                for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
     return {"runs": planned, "program": arguments.program,
-            **{flag: companion(name, arguments.program) if study[flag] else None for flag, name in COMPANIONS.items()},
+            **arguments.companions,
             "results": str(results.folder), "folder": str(results.work),
-            "session_report": str(results.work / "session.json"),
+            "session_report": "session.json",
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],
             "timeout_options": ["--foreground"] if system.local else [], "on_node": on_cluster if system.cluster else [],
             "site": str(system.site), "system": system.place, "job_options": arguments.job_option,
@@ -148,7 +174,7 @@ def run_all(plan, system, at_once):
 def why_not(plan, number):
     """What ReFrame says of a run that it could not start or lost; nothing if it ended itself before."""
     try:
-        cases = json.loads(pathlib.Path(plan["session_report"]).read_text(encoding="utf-8"))["runs"][0]["testcases"]
+        cases = json.loads((pathlib.Path(plan["folder"]) / plan["session_report"]).read_text(encoding="utf-8"))["runs"][0]["testcases"]
     except (OSError, ValueError, LookupError):
         return None
     return next((case["fail_reason"] for case in cases if case["number"] == number), None)

@@ -34,7 +34,21 @@ def same(study):
                 study.complain(f"{run['who']}: {name}: expected {expected:.9g} as on the first rung, found {found:.9g}")
 
 
-def draw(figures, folders):
+def read_model(study):
+    """Reads what this file as a program has written into the folder, if it has."""
+    from . import texts
+    path = study.folder / MODEL
+    try:
+        model = texts.parsed(texts.text_of(path)) if path.exists() else None
+        if model is not None and not all(isinstance(s, (int, float)) for s in (
+                model["ranks"], model["years"], *(s for rung in model["rungs"].values() for s in rung.values()))):
+            raise ValueError("numbers are missing")
+        study.model = model
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        study.complain(f"{MODEL}: expected what perf/scaling_study/ladder.py writes, found none ({texts.one_line(error)})")
+
+
+def draw(figures, studies):
     """Bars in the order of the rungs, a panel for each number of cores and one for each model."""
     import pandas
 
@@ -52,8 +66,7 @@ def draw(figures, folders):
         title += f", {machine}" if p.machine.nunique() > 1 else ""
         panels.append((title, "time of the run (s)" + ("; † cores are shared" if first.shared_cores else ""),
                        kinds.div(kinds.sum(axis=1), axis=0).mul(total["median"], axis=0), total))
-    for path in (folder / MODEL for folder in folders if panels and (folder / MODEL).exists()):
-        model = json.loads(path.read_text(encoding="utf-8"))
+    for model in (study.model for study in studies if panels and study.model):
         seconds = pandas.DataFrame.from_dict({rung: model["rungs"].get(rung.removeprefix(RUNG).split()[0], {}) for rung in rungs}, orient="index")
         panels.append((f"{model['ranks']:,} ranks, modelled", f"time of {model['years']:g} years (s)", seconds, None))
     if not panels:

@@ -3,13 +3,11 @@
 A folder holds study.yaml, machine.json, runs.jsonl and reports/. A run is a line of runs.jsonl; of lines with the same point and
 repetition the last one that was ok counts, else the last. work.py reads the runs next (did all do the same?), then parts.py.
 """
-import json
+import os
 import pathlib
 import re
 
-import yaml
-
-from . import parts
+from . import parts, study_file, texts
 
 KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
          "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list,
@@ -19,12 +17,12 @@ DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "ce
 
 
 class Study:
-    """One folder: `name` is its own among those of the page, `runs` are those that are ok, each with its `report`."""
+    """One folder: `name` is its own among those of the page, `runs` are those that are ok, each with its `report`; `model`: ladder.py."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.name = self.folder.name
-        self.settings, self.machine = {}, {}
+        self.settings, self.machine, self.model = {}, {}, None
         self.runs, self.complaints = [], []
         self.asked = 0  # runs of which there is a line
 
@@ -43,8 +41,8 @@ def read(folder, progress=lambda *_: None):
     lines = read_lines(study)
     if lines is None:
         return study
-    study.settings = read_mapping(study, "study.yaml", yaml.safe_load)
-    study.machine = read_mapping(study, "machine.json", json.loads)
+    study.settings = study_file.plain(read_mapping(study, "study.yaml", lambda text: study_file.of_text("study.yaml", text)))
+    study.machine = read_mapping(study, "machine.json", texts.parsed)
     runs = {}
     for run in lines:
         key = (run["point"], run["repetition"])
@@ -58,11 +56,10 @@ def read(folder, progress=lambda *_: None):
 
 
 def read_mapping(study, name, parse):
-    path = study.folder / name
     try:
-        value = parse(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        study.complain(f"{name} cannot be read ({one_line(error)}); the page does without")
+        value = parse(texts.text_of(study.folder / name))
+    except (OSError, ValueError, study_file.StudyError) as error:
+        study.complain(f"{name} cannot be read ({texts.one_line(error)}); the page does without")
         return {}
     if not isinstance(value, dict):
         study.complain(f"{name}: expected names and values, found {type(value).__name__}; the page does without")
@@ -72,7 +69,7 @@ def read_mapping(study, name, parse):
 
 def read_lines(study):
     try:
-        text = (study.folder / "runs.jsonl").read_text(encoding="utf-8", errors="replace")
+        text = texts.text_of(study.folder / "runs.jsonl", errors="replace")
     except OSError as error:
         study.complain(f"expected runs.jsonl of `perf/study run`, found none ({error.strerror})")
         return None
@@ -81,9 +78,9 @@ def read_lines(study):
         if not line.strip():
             continue
         try:
-            runs.append(checked(json.loads(line)))
+            runs.append(checked(texts.parsed(line)))
         except ValueError as error:
-            study.complain(f"runs.jsonl, line {number} is left out: {one_line(error)} (the study was killed while it wrote?)")
+            study.complain(f"runs.jsonl, line {number} is left out: {texts.one_line(error)} (the study was killed while it wrote?)")
     if not runs:
         study.complain("runs.jsonl holds no run")
     return runs
@@ -107,25 +104,42 @@ def checked(run):
     return run
 
 
+def file_of(study, run, what):
+    """The path of the report or the manifest of a run, which is a file of the folder; a ValueError says what else it is."""
+    name = str(run.get(what))
+    if not re.fullmatch(r"reports/(?!\.{1,2}$)[^/\0]+", name):
+        raise ValueError(f"expected a {what} in the folder reports, found '{name}'")
+    path = study.folder / name
+    if not os.path.realpath(path).startswith(os.path.join(os.path.realpath(study.folder), "")):
+        raise ValueError(f"expected a {what} in the folder reports, found '{name}', a link out of it")
+    try:
+        texts.expect_regular(os.stat(path))
+    except OSError as error:
+        raise ValueError(f"the {what} {name} cannot be read ({error.strerror})") from None
+    return path
+
+
 def add_run(study, run):
     """Reads the report of a run that ended well."""
     who = f"{run['point']}, repetition {run['repetition']}"
     if run["status"] != "ok":
-        why = one_line(run["reason"])
+        why = texts.one_line(run["reason"])
         study.complain(f"{who}: {run['status']}" + (f": {why}" if why else ""))
         return
-    name = str(run.get("report"))
-    if not re.fullmatch(r"reports/(?!\.{1,2}$)[^/\0]+", name):
-        study.complain(f"{who}: expected a report in the folder reports, found '{name}'")
-        return
-    path = study.folder / name
     try:
-        report = json.loads(path.read_text(encoding="utf-8"))
+        path = file_of(study, run, "report")
+        if "manifest" in run:
+            file_of(study, run, "manifest")
+    except ValueError as error:
+        study.complain(f"{who}: {error}")
+        return
+    try:
+        report = texts.parsed(texts.text_of(path))
     except OSError as error:
-        study.complain(f"{who}: the report {run.get('report')} is missing ({error.strerror})")
+        study.complain(f"{who}: the report {run['report']} cannot be read ({error.strerror})")
         return
     except ValueError as error:
-        study.complain(f"{who}: the report {run['report']} is not JSON: {one_line(error)}")
+        study.complain(f"{who}: the report {run['report']} is not JSON: {texts.one_line(error)}")
         return
     try:
         samples = parts.samples(report)
@@ -133,7 +147,7 @@ def add_run(study, run):
         study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io, found none of its part {error}")
         return
     except (TypeError, AttributeError, ValueError) as error:
-        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: {one_line(error)}")
+        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: {texts.one_line(error)}")
         return
     study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"], "report": report, "samples": samples,
                        "curve": curve(run["vary"])})
@@ -152,9 +166,3 @@ def name_apart(studies):
             break
     for study, name in zip(studies, names):
         study.name = name
-
-
-def one_line(text):
-    """The last line that says something."""
-    lines = [line.strip() for line in str(text).splitlines() if line.strip()]
-    return lines[-1][:300] if lines else ""

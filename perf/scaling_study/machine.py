@@ -1,12 +1,13 @@
 """Where a study runs: the systems that `perf/study run --system` knows, and what machine.json says of them."""
 import hashlib
-import json
 import os
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
+from . import texts
 from .study_file import StudyError
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -21,18 +22,23 @@ class System:
     """What --system names: a site file of ReFrame, and how jobs are started there."""
 
     def __init__(self, words):
-        self.name, _, self.place = words.partition(":")
-        if self.name in OWN and not self.place:
-            self.site = HERE / "sites" / f"{self.name}.py"
-        elif self.name.endswith(".py"):
-            self.site = pathlib.Path(self.name).resolve()
+        file, dot, self.place = f"{words}:".partition(".py:")
+        self.name, self.place = words, self.place.removesuffix(":")
+        if words in OWN:
+            self.site = HERE / "sites" / f"{words}.py"
+        elif dot:
+            self.site = pathlib.Path(f"{file}.py").resolve()
             if not self.site.is_file():
-                raise StudyError(f"--system: file '{self.name}': expected a site file of ReFrame, found none")
+                raise StudyError(f"--system: file '{file}.py': expected a site file of ReFrame, found none")
             self.name = self.site.stem
         else:
             raise StudyError(f"--system: expected local, cluster, slurm or a site file of ReFrame (SITE.py), found '{words}'")
         if self.name == "slurm" and not all(map(shutil.which, ("sbatch", "srun"))):
             raise StudyError("--system slurm: expected sbatch and srun in the PATH, found none")
+        if self.name == "slurm":
+            expect_controller()
+        if os.path.expandvars(self.site) != str(self.site):
+            raise StudyError(f"--system: file '{self.site}': expected a path without a variable, as ReFrame would replace it, found one")
         self.local, self.cluster = self.name == "local", self.name == "cluster"
 
     @property
@@ -42,6 +48,19 @@ class System:
     @property
     def polls(self):
         return POLLS.get(self.name, "0.5")
+
+
+def expect_controller():
+    """Says in one sentence that Slurm does not answer, which every job would say at length."""
+    try:
+        asked = subprocess.run(["sinfo", "--noheader"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        why = texts.one_line(asked.stderr) if asked.returncode != 0 else None
+    except OSError:  # no sinfo
+        return
+    except subprocess.TimeoutExpired:
+        why = "no answer within 60 s"
+    if why is not None:
+        raise StudyError(f"--system slurm: expected a Slurm that answers sinfo, found none: {why}")
 
 
 def cluster_words(study, nodes):

@@ -80,6 +80,8 @@ class Figures:
         """Doubling is a step; points without enough cores carry a mark."""
         axes.set_xscale("log", base=2)
         marks = {row.cores: page.cores_text(row) for row in rows.itertuples()}
+        margin = max((max(marks) / min(marks)) ** 0.05, 2 ** 0.25)
+        axes.set_xlim(min(marks) / margin, max(marks) * margin)
         axes.set_xticks(list(marks), list(marks.values()))
         axes.minorticks_off()
         axes.set_xlabel(self.cores_label(rows))

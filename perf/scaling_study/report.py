@@ -26,6 +26,7 @@ def main(arguments):
     for study in studies:
         work.same(study)
         ladder.same(study)
+        ladder.read_model(study)
     complaints = [sentence for study in studies for sentence in study.complaints]
     for sentence in complaints:
         print(f"study: {sentence}", file=sys.stderr)
@@ -54,7 +55,7 @@ def make(folder, studies, complaints):
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
     figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress)
-    ladder.draw(figures, [study.folder for study in studies])
+    ladder.draw(figures, studies)
     figures = figures.draw()
     progress("tables")
     page.write(folder, studies, points, field, figures, title, subtitle, complaints,

@@ -4,8 +4,7 @@ import json
 import os
 import pathlib
 
-import yaml
-
+from . import study_file, texts
 from .machine import software_of
 from .study_file import StudyError
 
@@ -14,7 +13,7 @@ MAY_CHANGE = ("title", "repetitions", "time_limit")  # between two calls for one
 
 def same_study(one, other):
     def core(text):
-        return {key: value for key, value in (yaml.safe_load(text) or {}).items() if key not in MAY_CHANGE}
+        return {key: value for key, value in (study_file.of_text("study.yaml", text) or {}).items() if key not in MAY_CHANGE}
 
     return core(one) == core(other)
 
@@ -30,32 +29,35 @@ class Results:
         except BlockingIOError:
             raise StudyError(f"folder '{folder}': expected no other study there, found one that runs") from None
         self.study, self.runs, self.machine_file = self.folder / "study.yaml", self.folder / "runs.jsonl", self.folder / "machine.json"
-        self.machine = json.loads(self.machine_file.read_text()) if self.machine_file.exists() else {"system": system}
-        if self.study.exists() and not same_study(self.study.read_text(encoding="utf-8"), text):
+        try:
+            self.machine = texts.parsed(texts.text_of(self.machine_file)) if self.machine_file.exists() else {"system": system}
+            found = self.machine["system"]
+            same = not self.study.exists() or same_study(texts.text_of(self.study), text)
+            self.records = self.read_records()
+        except (OSError, ValueError, LookupError, TypeError, AttributeError, StudyError) as error:
+            raise StudyError(f"folder '{folder}': expected results of `perf/study run`, found others ({texts.one_line(error)}); choose "
+                             "an --output") from None
+        if self.records and not same:
             raise StudyError(f"folder '{folder}': expected results of this study, found those of another (study.yaml); choose an --output")
-        if self.machine["system"] != system:
-            raise StudyError(f"folder '{folder}': expected results of the system {system}, found those of {self.machine['system']}; "
-                             "choose an --output")
+        if self.records and found != system:
+            raise StudyError(f"folder '{folder}': expected results of the system {system}, found those of {found}; choose an --output")
         replace(self.study, text)
-        if not self.machine_file.exists():
+        if not self.records:  # nothing to lose: a study that was mended may begin anew
+            self.machine = {"system": system}
             replace(self.machine_file, json.dumps(self.machine) + "\n")
-        self.records = self.read_records()
-        self.keep_finished()
+        replace(self.runs, "".join(json.dumps(record) + "\n" for record in self.records))
 
     def read_records(self):
-        """All lines that are whole; the last one may have been cut when the study was killed."""
+        """Of runs that were ok, as those that failed run again. The last line may have been cut when the study was killed."""
         records = []
-        for line in self.runs.read_text(encoding="utf-8").splitlines() if self.runs.exists() else []:
+        for line in texts.text_of(self.runs).splitlines() if self.runs.exists() else []:
             try:
-                records.append(json.loads(line))
-            except ValueError:
+                record = texts.parsed(line)
+                if record["status"] == "ok" and {"point", "repetition"} <= record.keys():
+                    records.append(record)
+            except (ValueError, LookupError, TypeError, AttributeError):
                 continue
         return records
-
-    def keep_finished(self):
-        """One line per run: those that failed run again."""
-        self.records = [record for record in self.records if record["status"] == "ok"]
-        replace(self.runs, "".join(json.dumps(record) + "\n" for record in self.records))
 
     def has(self, run):
         return any(record["point"] == run["point"] and record["repetition"] == run["repetition"] for record in self.records)

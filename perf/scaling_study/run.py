@@ -2,15 +2,19 @@
 import contextlib
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import signal
 import sys
 
-from . import jobs, machine, points, study_file
+from . import jobs, machine, points, study_file, texts
 from .results import Results
 
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells", "repetition", "status", "reason", "report",
           "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "cpu_MHz", "energy_J", "raw", "triad", "manifest")  # the keys of a line of runs.jsonl, in their order
+ERROR = 2  # exit status of the programs: docs/reference/exit-status.md
+OF_INPUT = re.compile(r"nunatak[\w-]*: error: (unknown option|option|file) ")
 
 
 def main(arguments):
@@ -42,27 +46,31 @@ def run(arguments):
         all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in all_runs]
     home = os.path.dirname(os.path.abspath(arguments.file))
     arguments.program = jobs.find_program(study["program"], arguments.program)  # it and the inputs before a folder of results
-    jobs.refuse_unknown(all_runs, jobs.known_options(arguments.program))
+    jobs.refuse_unknown(all_runs, jobs.known_options(arguments.program), study["program"] == "nunatak")
+    jobs.refuse_threads(all_runs, arguments.program)
+    arguments.companions = jobs.companions(study, arguments.program)
     all_runs = [{**one, "words": jobs.words(study, one, home)} for one in all_runs]
     output = arguments.output or "-".join(filter(None, ["study", pathlib.Path(arguments.file).stem, study["size"], system.name]))
     results = Results(output, text, system.name)
     missing = [one for one in all_runs if not results.has(one)]
     if len(missing) < len(all_runs):
         print(f"{len(all_runs) - len(missing)} of {len(all_runs)} runs were done before")
-    bad = 0
+    bad = not_made = 0
     if missing:
         nodes = max(one["nodes"] for one in all_runs)
-        bad = run_missing(jobs.plan_of(arguments, study, system, results, missing, nodes), system, results, arguments.at_once)
+        bad, not_made = run_missing(jobs.plan_of(arguments, study, system, results, missing, nodes), system, results, arguments.at_once)
         results.know_load()
     shutil.rmtree(results.work, ignore_errors=True)
-    if bad:
+    if not_made:
+        print(f"study: {not_made} more runs were not started: no run was ok, and these are expected to fail in the same way", file=sys.stderr)
+    elif bad:
         print(f"study: {bad} of {len(all_runs)} runs failed; the same command tries them again", file=sys.stderr)
-    print(f"results: {output}; their page: perf/study report {output}")
+    print(f"results: {output}; their page: perf/study report {shlex.quote(output)}")
     return 1 if bad else 0
 
 
 def run_missing(plan, system, results, at_once):
-    """How many runs failed."""
+    """How many runs failed, and how many were not started because of them."""
     meter = Meter(len(plan["runs"]))
     bad, seen = 0, set()
     try:
@@ -70,6 +78,8 @@ def run_missing(plan, system, results, at_once):
             for found in records:
                 seen.add(found["name"])
                 bad += keep(results, system, plan, meter, found)
+                if meter.done < meter.total and is_error_of_all(found, results):
+                    return bad, meter.total - meter.done
     except KeyboardInterrupt:
         print(f"\nstudy: interrupted, {meter.total - meter.done} runs are missing; the same command continues", file=sys.stderr)
         raise
@@ -77,9 +87,18 @@ def run_missing(plan, system, results, at_once):
     reasons = {number: jobs.why_not(plan, number) for number in lost}
     if not all(reasons.values()):
         raise study_file.StudyError(f"the session ended before all runs ({len(lost)} missing); its last words:\n{jobs.last_words(plan)}")
+    if not seen and len(set(reasons.values())) == 1:
+        raise study_file.StudyError(f"expected jobs that start, found none of {len(lost)}: {texts.one_line(reasons[0])}")
     for number, one in lost.items():
-        bad += keep(results, system, plan, meter, {**one, "status": "failed", "seconds": None, "reason": reasons[number]})
-    return bad
+        bad += keep(results, system, plan, meter, {**one, "status": "failed", "seconds": None, "reason": texts.one_line(reasons[number])})
+    return bad, 0
+
+
+def is_error_of_all(found, results):
+    """True for an error that the other runs are expected to repeat: of an option or a file, or met before, while no run was ok."""
+    if found.get("exit_status") != ERROR or any(record["status"] == "ok" for record in results.records):
+        return False
+    return bool(OF_INPUT.match(found["reason"])) or [record["reason"] for record in results.records].count(found["reason"]) > 1
 
 
 def keep(results, system, plan, meter, found):

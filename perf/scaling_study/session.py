@@ -13,6 +13,7 @@ import tempfile
 
 from reframe.core.exceptions import ForceExitError
 from reframe.frontend import cli
+from reframe.utility import osext
 
 HERE = pathlib.Path(__file__).resolve().parent
 CLUSTER = [sys.executable, str(HERE.parent / "cluster" / "cluster")]
@@ -30,11 +31,19 @@ def handle_error(handler, record, otherwise=logging.Handler.handleError):
     otherwise(handler, record)
 
 
+def start(command, *arguments, otherwise=osext.run_command_async, **keywords):
+    """ReFrame splits a command into words, also where it is the path of a job's script."""
+    return otherwise([command] if os.path.exists(str(command)) else command, *arguments, **keywords)
+
+
 def reframe(plan):
+    """In the folder of the plan: names in it hold nothing that ReFrame would expand, as its path may."""
     logging.Handler.handleError = handle_error
+    osext.run_command_async = start
     tempfile.tempdir = plan["folder"]  # its log
-    sys.argv = ["reframe", "-C", plan["site"], "-c", str(HERE / "study_run.py"), "-r", f"--exec-policy={plan['policy']}", "--nocolor",
-                "--prefix", plan["folder"], "--report-file", plan["session_report"],
+    os.symlink(HERE / "study_run.py", "study_run.py")
+    sys.argv = ["reframe", "-C", plan["site"], "-c", "study_run.py", "-r", f"--exec-policy={plan['policy']}", "--nocolor",
+                "--prefix", ".", "--report-file", plan["session_report"],
                 *(["--system", plan["system"]] if plan["system"] else []), *[f"-J{option}" for option in plan["job_options"]]]
     return cli.main()
 

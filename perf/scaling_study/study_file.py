@@ -6,11 +6,14 @@ import copy
 import pathlib
 import re
 import shlex
+from collections import Counter
 
 import yaml
 
 PROGRAMS = ("nunatak", "nunatak-io")
 OURS = ("report", "verbose")  # options that the study itself gives
+SIZES = ("ranks_per_node", "threads")  # keys of `vary` that are not options
+WEAK = ("grid_Mx", "grid_My")  # options that follow from cells_per_rank
 LONGEST = 1 << 16  # characters of a study
 UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
@@ -28,9 +31,8 @@ class Loader(yaml.BaseLoader):
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
+        for key, times in Counter(str(self.construct_object(key, deep=True)) for key, _ in node.value).items():
+            if times > 1:
                 raise yaml.constructor.ConstructorError(None, None, f"the key '{key}' comes twice", node.start_mark)
         return super().construct_mapping(node, deep)
 
@@ -93,14 +95,20 @@ class Check:
             found = self.options_of_words()
         else:
             found = {}
-            for name, value in self.mapping(expected="options, as -name value or as keys with values").items():
+            for key, value in self.mapping(expected="options, as -name value or as keys with values").items():
                 if not isinstance(value, str):
-                    self.at(name, value).fail("one value")
-                found[name.lstrip("-")] = value or None
-        for name in OURS:
-            if name in found:
-                self.fail(f"no option -{name}, which the study gives itself", f"-{name}")
+                    self.at(key, value).fail("one value")
+                found[self.new_option(key, found)] = value or None
         return found
+
+    def new_option(self, key, found):
+        """The name of an option: one that the study does not give itself, and that is not among the others."""
+        name = key.lstrip("-")
+        if name in OURS:
+            self.fail(f"no option -{name}, which the study gives itself", f"-{name}")
+        if name in found:
+            self.fail("each option once", f"-{name} twice")
+        return name
 
     def options_of_words(self):
         found, name = {}, None
@@ -110,7 +118,7 @@ class Check:
             self.fail("options, as -name value", f"'{self.value.strip()[:100]}' ({error})")
         for word in words:
             if re.match(r"-[A-Za-z]", word):
-                name = word[1:]
+                name = self.new_option(word, found)
                 found[name] = None
             elif name is None or found[name] is not None:
                 self.fail("options, each -name value", f"'{word}'")
@@ -169,12 +177,47 @@ def series(check, known):
     return result
 
 
+def vary_of(check):
+    """{key: {label: options, or the value of the option that the key names}}. An option belongs to one key."""
+    found, owners = {}, {}
+    for key, value in check.mapping().items():
+        one, name = check.at(key, value), check.new_option(key, found)
+        found[name] = one.values()
+        if name in SIZES:
+            one.wholes()
+        for option in sorted({name for label in found[name].values() for name in label} if isinstance(value, dict) else {name}):
+            if option in owners:
+                check.fail("each option in one key", f"-{option} in '{owners[option]}' and '{key}'")
+            owners[option] = key
+    return found
+
+
+def varied(study):
+    """The options that `vary` sets, and its keys that are none."""
+    return {name for key, labels in study["vary"].items() for value in labels.values() for name in (value if isinstance(value, dict) else [key])}
+
+
+def refuse_overridden(path, study):
+    """Options of a series that could have no effect, as the runs have those of `vary` or of cells_per_rank."""
+    for mode in ("strong", "weak"):
+        own = study.get(mode, {"options": {}})["options"].keys()
+        for name in sorted(varied(study) & own):
+            Check(path, f"{mode}.options", "").fail("no option that the key vary sets", f"-{name}")
+    for name in WEAK if "weak" in study else ():
+        if name in varied(study) | study["weak"]["options"].keys():
+            Check(path, "weak", "").fail(f"no -{name} in vary or in its options: it follows from cells_per_rank", f"-{name}")
+
+
 def load(path):
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read(LONGEST + 1)
     except (OSError, UnicodeDecodeError) as error:
         raise StudyError(f"file '{path}': expected a study, found none: {getattr(error, 'strerror', None) or error}") from None
+    return of_text(path, text)
+
+
+def of_text(path, text):
     if len(text) > LONGEST:
         raise StudyError(f"file '{path}': expected at most {LONGEST} characters, found more")
     try:
@@ -206,12 +249,17 @@ def read(path, full=False, size=None, cluster=None, **given):
         raw.pop("smaller", None)
     elif overrides is not None:
         top.at("full", overrides).mapping(KEYS)
-    checked(path, raw)
+    of_file = checked(path, raw)
     options = given.pop("options", None)
-    raw = overlay(raw, {**({"cluster": cluster} if cluster else {}), **{name: str(value) for name, value in given.items() if value}})
+    given = {name: str(value) for name, value in given.items() if value is not None}
     if options:
-        both = {**(top.at("options", raw["options"]).options() if "options" in raw else {}), **Check("--options", "", options).options()}
-        raw["options"] = {name: value or "" for name, value in both.items()}
+        options = Check("--options", "", options).options()
+        raw["options"] = {name: value or "" for name, value in {**of_file["options"], **options}.items()}
+    series = {name for mode in ("strong", "weak") if mode in of_file for name in of_file[mode]["options"]}
+    for name in sorted({*given, *(options or ())} & (varied(of_file) | series)):
+        word = f"--{name.replace('_', '-')}" if name in SIZES else "--options"
+        raise StudyError(f"{word}: expected what the keys vary, strong and weak of '{path}' do not set, found {name}")
+    raw = overlay(raw, {**({"cluster": cluster} if cluster else {}), **given})
     return checked(path, raw), yaml.safe_dump(plain(raw), sort_keys=False, allow_unicode=True)
 
 
@@ -234,16 +282,14 @@ def checked(path, raw):
     study = {"title": at("title").text() if "title" in raw else pathlib.Path(path).stem, "program": program,
              "options": at("options").options() if "options" in raw else {}, "vary": {}}
     if "vary" in raw:
-        study["vary"] = {name: at("vary").at(name, value).values() for name, value in at("vary").mapping().items()}
+        study["vary"] = vary_of(at("vary"))
     for name in FLAGS:
         study[name] = name in raw and at(name).one_of(("yes", "no")) == "yes"
         if study[name] and program != "nunatak":
             at(name).fail(f"{name} of nunatak", program)
     for name in ("smaller", "size", "fields"):
         study[name] = at(name).text() if name in raw else ""
-    for name in ("ranks_per_node", "threads"):
-        for value in study["vary"].get(name, ()):
-            Check(path, f"vary.{name}", value).whole()
+    for name in SIZES:
         study[name] = at(name).whole() if name in raw else 1
     if "strong" in raw:
         study["strong"] = series(at("strong"), SERIES)
@@ -251,6 +297,7 @@ def checked(path, raw):
         if program != "nunatak":
             at("weak").fail("weak scaling of nunatak", program)
         study["weak"] = series(at("weak"), (*SERIES, "cells_per_rank"))
+    refuse_overridden(path, study)
     study["repetitions"] = at("repetitions").whole() if "repetitions" in raw else 3
     study["time_limit"] = at("time_limit").seconds() if "time_limit" in raw else 600.0
     study["cluster"] = {"servers": "4", "rate": "200mbit", "latency": "200us"}

@@ -6,6 +6,7 @@ others, and the next one starts. Each record goes down a pipe, one JSON line, as
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import sys
@@ -13,8 +14,10 @@ import sys
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, sanity_function
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cluster"))
+PERF = pathlib.Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(PERF / "cluster"), str(PERF)]
 import cluster_state  # noqa: E402
+from scaling_study import texts  # noqa: E402
 
 PLAN = json.loads(pathlib.Path(os.environ["NUNATAK_STUDY_PLAN"]).read_text(encoding="utf-8"))
 GRACE = 60.0  # seconds of a job beyond the limit of its run
@@ -148,7 +151,9 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         if int(status) in TIMED_OUT and seconds >= PLAN["time_limit"]:
             return {"status": "timeout", "seconds": seconds, "reason": self.last_lines(f"time limit of {PLAN['time_limit']:g} s")}
         if int(status) != 0:
-            return {"status": "failed", "seconds": seconds, "reason": self.last_lines(f"exit status {status}")}
+            error = texts.ERROR.search(self.said())
+            return {"status": "failed", "seconds": seconds, "exit_status": int(status),
+                    "reason": error[0] if error else self.last_lines(f"exit status {status}")}
         report = pathlib.Path(self.stagedir) / "report.json"
         try:
             wall = json.loads(report.read_text()).get("wall_seconds", seconds)
@@ -157,6 +162,9 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         shutil.copyfile(report, pathlib.Path(PLAN["results"]) / self.one["report"])
         return {"status": "ok", "seconds": wall, "elapsed": seconds}
 
+    def said(self):
+        return "\n".join(filter(None, [self.read(self.job.stdout), self.read(self.job.stderr)]))
+
     def last_lines(self, what):
-        text = "\n".join(filter(None, [self.read(self.job.stdout), self.read(self.job.stderr)]))
-        return "\n".join([what, *text.splitlines()[-LAST_LINES:]])
+        """Without the lines that mpiexec draws."""
+        return "\n".join([what, *[line for line in self.said().splitlines() if re.search(r"\w", line)][-LAST_LINES:]])

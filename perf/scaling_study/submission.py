@@ -1,12 +1,16 @@
 """Submissions of the benchmark: `perf/study submit FOLDER...`, `check FILE`, `compare FILE...`. Their rules: docs/benchmark.md.
 
 A submission is one JSON file: by size the machine and the runs, each with its line of runs.jsonl and its raw report; the sums of
-all values of all files, of which the hash of the fields is made; the figure of merit, which a check computes anew.
+all values of all files, of which the hash of the fields is made; the figure of merit, which a check (submission_check.py) computes
+anew.
 """
 import datetime
+import functools
 import hashlib
 import json
+import math
 import pathlib
+import re
 import statistics
 import sys
 from collections import defaultdict
@@ -15,30 +19,32 @@ from . import study_file
 
 BENCHMARK = pathlib.Path(__file__).resolve().parents[1] / "studies" / "benchmark.yaml"
 VERSION = "nunatak 1"
+UNKNOWN = "not yet known"  # the hash of a size that no run has computed
 LINE = ("point", "nodes", "ranks", "ranks_per_node", "threads", "repetition", "status", "seconds", "elapsed", "oversubscribed",
         "load_average", "cpu_MHz", "energy_J", "raw")
-FREE = ("io_", "grid_p", "grid_cut", "halo", "gpu_aware_mpi", "report", "verbose", "pico_distance")  # beginnings of options that may differ
-MACHINE = ("system", "nodes", "cores_per_node", "cpu", "kernel", "file_system")
-VERSIONS = ("nunatak", "commit", "compiler", "MPI", "PETSc", "Kokkos", "NetCDF-C", "PnetCDF")
-LEAST = 3  # repetitions of a point
-CLOCKS = 0.1  # s by which two clocks of one run may differ
-UNKNOWN = "not yet known"  # the hash of a size that no run has computed
-LONGEST = 1 << 30  # bytes of a submission
-WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration)  # of JSON that has another form
+LARGEST = 1 << 30  # bytes of a submission
+OF_PLACES = ("lat", "lon", "cell_area")  # by sin, tan, ... of the C library, whose bits differ
+MARKUP = "|<>&[]`*\\"  # characters that Markdown and HTML obey
 
 
+@functools.lru_cache(None)
+def sizes_of():
+    return study_file.load(BENCHMARK)["sizes"]
+
+
+@functools.lru_cache(None)
 def rules_of(size):
     return study_file.read(BENCHMARK, size=size)[0]
 
 
 def sums_of(manifest):
-    """{file: {variable: [sum of each record]}} of the lines of manifest.jsonl, without lat and lon, which are the C library's."""
+    """{file: {variable: [sum of each record]}} of the lines of manifest.jsonl, without those of the C library's functions."""
     files = {}
     for line in manifest.splitlines():
         entry = json.loads(line)
         first, sums = entry.get("first_record", 0), entry.get("sums", {})
         found = files[entry["name"]] = files.get(entry["name"], {}) if first else {}
-        found.update({name: found.get(name, [])[:first] + new for name, new in sums.items() if name not in ("lat", "lon")})
+        found.update({name: found.get(name, [])[:first] + new for name, new in sums.items() if name not in OF_PLACES})
     return files
 
 
@@ -71,7 +77,75 @@ def figure_of(runs):
     return {"point": best, "SYPD": medians[best]}
 
 
-# -- submit
+def written(run):
+    """Bytes, by ranks and servers."""
+    output = run["report"]["output"]
+    return output["written_bytes"] + sum(group["written_bytes"] for group in output["servers"])
+
+
+# -- the form: types and ranges, which submission_check.py looks at first
+
+AS_WRITTEN = "what `perf/study submit` writes"
+NUMBER, SECONDS, COUNT, SIZE, FLAG, TEXT, STRING, DATE, SUM = (
+    "a number", "seconds", "a whole number", "a whole number of 1 or more", "true or false", "a text of 1 to 300 characters", "a text",
+    "a date such as 2026-11-27T17:00:00Z", "a sum of 16 hexadecimal digits")
+PARTS = {"energy", "init", "init: read or generate", "mass transport", "ocean", "output: drain", "output: open", "output: result",
+         "output: snapshot", "output: spatial", "output: time series", "stress balance: 3-D velocity", "stress balance: SIA",
+         "stress balance: SSA", "stress balance: till, hardness"}  # timers of a report
+
+
+def moment(text):
+    """Seconds since 1970 of a date with its time zone."""
+    date = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
+    if date.tzinfo is None:
+        raise ValueError("expected a time zone")
+    return date.timestamp()
+
+
+def is_number(value):
+    return type(value) in (int, float)  # no bool
+
+
+def is_date(value):
+    try:
+        return isinstance(value, str) and math.isfinite(moment(value))
+    except (ValueError, OverflowError):
+        return False
+
+
+KINDS = {NUMBER: is_number, SECONDS: is_number,  # look_at_times() says what a negative one contradicts
+         COUNT: lambda value: type(value) is int and value >= 0, SIZE: lambda value: type(value) is int and value >= 1,
+         FLAG: lambda value: isinstance(value, bool), TEXT: lambda value: isinstance(value, str) and 1 <= len(value.strip()) <= 300,
+         STRING: lambda value: isinstance(value, str), DATE: is_date,
+         SUM: lambda value: isinstance(value, str) and re.fullmatch("[0-9a-f]{16}", value)}
+
+# What is read of a submission. "*": any name; a name with "?" may be missing
+SPREAD = dict.fromkeys(("min", "mean", "max"), SECONDS)
+SOLVE = {**dict.fromkeys(("load", "initial_residual", "final_residual"), NUMBER),
+         **dict.fromkeys(("steps", "linear_iterations", "reductions"), COUNT),
+         **dict.fromkeys(("seconds", "seconds_jacobian", "seconds_linear", "seconds_residual", "seconds_setup"), SECONDS)}
+OUTPUT = {"seconds": SECONDS, "percent_of_run": NUMBER, "written_bytes": COUNT, "files": [STRING],
+          "phases": {"post": {}, "fsync": {}, "*": {**SPREAD, "bytes": COUNT, "operations": COUNT}},
+          "servers": [{"servers": SIZE, "written_bytes": COUNT, "phases": {"fsync": SECONDS, "*": SECONDS}}],
+          **dict.fromkeys(("format", "layout", "transport", "checksum", "define", "mpi_io"), TEXT)}
+BUDGET = ("volume_start_km3", "volume_end_km3", "surface_km3", "basal_melt_km3", "calved_km3", "edge_km3", "clipped_km3", "closure")
+REPORT = {"started": DATE, "wall_seconds": SECONDS, "years": NUMBER, "steps": SIZE, "ended_early": STRING,
+          "ranks": dict.fromkeys(("size", "px", "py"), SIZE), "versions": {"*": STRING}, "options": {"io_format": TEXT},
+          "grid": {**dict.fromkeys(("Mx", "My", "Mz"), SIZE), **dict.fromkeys(("dx", "dy", "Lz"), NUMBER)},
+          "timers": {"*": {**SPREAD, "calls": SIZE}, **dict.fromkeys(PARTS, {})}, "mass_budget": dict.fromkeys(BUDGET, NUMBER),
+          "output": OUTPUT,
+          "ssa": {**dict.fromkeys(("solves", "steps", "linear_iterations", "reductions"), COUNT), "history": [SOLVE]}}
+RUN = {"point": TEXT, **dict.fromkeys(("nodes", "ranks", "ranks_per_node", "threads"), SIZE), "repetition": COUNT, "status": TEXT,
+       "seconds": SECONDS, "elapsed": SECONDS, "oversubscribed": FLAG, "load_average": [NUMBER], "cpu_MHz?": [NUMBER], "energy_J?": NUMBER,
+       "raw?": {"bytes": SIZE, "seconds": {**dict.fromkeys(("median", "q1", "q3", "min", "max"), SECONDS), "all": [SECONDS]}},
+       "report": REPORT}
+MACHINE = {"system": TEXT, "nodes": SIZE, "cores_per_node": SIZE, "cpu": TEXT, "kernel": TEXT, "file_system": TEXT, "emulated": FLAG,
+           "physical_cores?": SIZE, "load_average": [NUMBER], "versions": {"*": STRING}, "mpi": TEXT, "mpi_io": TEXT}
+FORM = {"benchmark": STRING, "made": DATE, "sums": {"*": {"*": {"*": [SUM]}}},
+        "sizes": {"*": {"machine": MACHINE, "runs": [RUN], "figure": {"point": TEXT, "SYPD": NUMBER}}}}
+
+
+# -- commands
 
 def submit(arguments):
     from . import load  # which needs numpy; a check does not
@@ -96,208 +170,80 @@ def submit(arguments):
     return check(arguments)
 
 
-# -- check
-
-class Check:
-    """What is refused, as sentences."""
-
-    def __init__(self):
-        self.refused = []
-
-    def expect(self, holds, where, expected, found):
-        if not holds:
-            self.refused.append(f"{where}: expected {expected}, found {str(found)[:200]}")
-
-    def of(self, look, where, *arguments):
-        """What has another form than that of `perf/study submit` is refused, too."""
-        try:
-            look(self, where, *arguments)
-        except WRONG as error:
-            self.refused.append(f"{where}: expected what `perf/study submit` writes, found none ({type(error).__name__}: {error})")
-
-
-def checked(submission):
-    """The sentences for which it is refused."""
-    check = Check()
-    check.of(look_at_all, "submission", submission)
-    return check.refused
-
-
-def look_at_all(check, where, submission):
-    check.expect(submission["benchmark"] == VERSION, where, VERSION, submission["benchmark"])
-    sizes = study_file.load(BENCHMARK)["sizes"]
-    check.expect("XS" in submission["sizes"], where, "the size XS, which shows that the program computes the right fields", "none")
-    for digest, sums in submission["sums"].items():
-        check.expect(hash_of(sums) == digest, "sums", f"the hash {digest}", hash_of(sums))
-    for size, one in submission["sizes"].items():
-        check.expect(size in sizes, where, "one of the sizes " + ", ".join(sizes), size)
-        if size in sizes:
-            check.of(look_at_size, size, one, submission)
-
-
-def look_at_size(check, where, one, submission):
-    rules, runs = rules_of(where), one["runs"]
-    for name in MACHINE:
-        check.expect(one["machine"][name] not in (None, ""), where, f"{name} of the machine", "none")
-    for name in ("nodes", "cores_per_node", "physical_cores"):
-        number = one["machine"].get(name)
-        check.expect(number is None or type(number) is int and number > 0, where, f"a number of {name} above 0", number)
-    versions = [run["report"]["versions"] for run in runs]
-    for name in VERSIONS:
-        check.expect(all(v.get(name) for v in versions), where, f"the version of {name}", "none")
-    check.expect(all(v == versions[0] for v in versions), where, "one version of everything in all runs", "several")
-    reference = next(filter(writes, submission["sizes"]["XS"]["runs"]))["report"]
-    check.expect(versions[0] == reference["versions"], where, "the versions of the size XS", "others")
-    for run in runs:
-        name = f"{where}, {run['point']}, repetition {run['repetition']}"
-        check.of(look_at_times, name, run)
-        check.of(look_at_work, name, run, rules, reference["options"])
-        if writes(run):
-            check.of(look_at_files, name, run, rules, submission["sums"])
-    hashes = {run["fields"] for run in runs if writes(run)}
-    check.expect(len(hashes) == 1, where, "the same fields in all runs", f"{len(hashes)} hashes")
-    for point, of_point in points_of(runs).items():
-        found = sorted(run["repetition"] for run in of_point)
-        check.expect(len(found) >= LEAST and found == list(range(len(found))), f"{where}, {point}",
-                     f"repetitions 0, 1, ..., at least {LEAST}", found)
-    timers = [json.dumps(run["report"]["timers"], sort_keys=True) for run in runs]
-    check.expect(len(set(timers)) == len(timers), where, "runs that were each made", "two with the same times")
-    best, said = figure_of(runs), one["figure"]
-    check.expect(said["point"] == best["point"] and abs(said["SYPD"] / best["SYPD"] - 1) < 1e-9, where,
-                 f"{best['SYPD']:.6g} simulated years per day, years over time ({best['point']})", f"{said['SYPD']} ({said['point']})")
-
-
-def look_at_times(check, where, run):
-    """Durations that can be, within one another, by two clocks."""
-    report = run["report"]
-    wall = report["wall_seconds"]
-    check.expect(wall > 0, where, "a time above 0", wall)
-    check.expect(run["seconds"] == wall, where, f"the {wall} s of the report", run["seconds"])
-    check.expect(run["elapsed"] >= wall - CLOCKS, where, f"{wall} s or more from outside, too", run["elapsed"])
-    for name, t in {**report["timers"], **{f"phase {name}": t for name, t in report["output"]["phases"].items()}}.items():
-        check.expect(0 <= t["min"] <= t["mean"] * (1 + 1e-9) and t["mean"] <= t["max"] * (1 + 1e-9) and t["max"] <= wall + CLOCKS, where,
-                     f"0 <= min <= mean <= max <= the run in {name}", [t["min"], t["mean"], t["max"]])
-    parts = sum(t["mean"] for t in report["timers"].values() if t["depth"] == 0)
-    check.expect(parts <= wall * (1 + 1e-6), where, f"parts that make {wall} s at most", parts)
-    ssa = sum(solve["seconds"] for solve in report["ssa"]["history"])
-    check.expect(ssa <= report["timers"]["stress balance: SSA"]["max"] + CLOCKS, where, "solves within the time of their part", ssa)
-    check.expect(len(run["load_average"]) == 2 and min(run["load_average"]) >= 0, where, "load averages before and after",
-                 run["load_average"])
-
-
-def look_at_work(check, where, run, rules, reference):
-    """Ranks, grid, options, years, solves."""
-    report, output = run["report"], run["report"]["output"]
-    ranks, servers = report["ranks"], sum(group["servers"] for group in output["servers"])
-    check.expect(run["status"] == "ok" and report["ended_early"] == "", where, "a run that went to its end", report["ended_early"])
-    check.expect(ranks["size"] + servers == run["ranks"] and ranks["px"] * ranks["py"] == ranks["size"], where,
-                 f"a report of {run['ranks']} ranks", f"{ranks['px']} x {ranks['py']} and {servers} servers")
-    check.expect(not run["oversubscribed"], where, "a core for each rank", "more ranks than cores")
-    for name in ("Mx", "My", "Mz"):
-        check.expect(report["grid"][name] == int(rules["options"][f"grid_{name}"]), where, f"{rules['options'][f'grid_{name}']} {name}",
-                     report["grid"][name])
-    for name, value in report["options"].items():
-        if name in rules["options"] and (writes(run) or not name.startswith("io_")):
-            check.expect(same(rules["options"][name], value), where, f"-{name} {rules['options'][name]}", value)
-        elif not name.startswith(FREE):
-            check.expect(value == reference[name], where, f"-{name} as in the size XS, {reference[name]}", value)
-    missing = rules["options"].keys() - report["options"].keys()
-    check.expect(not missing, where, "the options of the benchmark", f"none of -{', -'.join(missing)}")
-    check.expect(abs(report["years"] / float(rules["options"]["run_years"]) - 1) < 1e-9, where, f"{rules['options']['run_years']} years",
-                 report["years"])
-    solves = report["ssa"]["history"]
-    check.expect(report["steps"] + 1 == report["ssa"]["solves"] == len(solves), where, "a solve for each step and one at the end",
-                 [report["steps"], len(solves)])
-    tolerance = float(rules["options"]["ssa_tolerance"])
-    check.expect(all(solve["final_residual"] <= tolerance * solve["load"] for solve in solves), where,
-                 f"residuals below {tolerance} of the load", "larger ones")
-    check.expect(abs(report["mass_budget"]["closure"]) < 1e-12, where, "a closed mass budget", report["mass_budget"]["closure"])
-
-
-def look_at_files(check, where, run, rules, all_sums):
-    """The four classes, all records, fsync, the fields."""
-    report, options = run["report"], rules["options"]
-    output, sums = report["output"], all_sums[run["fields"]]
-    years, every = (float(options[name]) for name in ("run_years", "snapshot_every"))
-    records = {"series.nc": report["steps"], "spatial.nc": round(years / float(options["spatial_every"])) + 1, "result.nc": 1,
-               **{f"snapshot_{n * every:09.3f}.nc": 1 for n in range(1, round(years / every) + 1)}}
-    check.expect(sorted(sums) == sorted(records) == sorted(output["files"]), where, "the files " + ", ".join(sorted(records)), sorted(sums))
-    for name, wanted in records.items():
-        found = len(sums.get(name, {}).get("time", ()))
-        check.expect(found == wanted, where, f"{wanted} records in {name}", found)
-    syncs = [output["phases"]["fsync"], *({"operations": 1, "max": group["phases"]["fsync"]} for group in output["servers"])]
-    check.expect(any(s["max"] > 0 for s in syncs) and (output["servers"] or syncs[0]["operations"] >= len(records)), where,
-                 "an fsync for each file", syncs[0]["operations"])
-    written = output["written_bytes"] + sum(group["written_bytes"] for group in output["servers"])
-    check.expect(written > 0 and output["checksum"] == "values", where, "bytes written, with sums", [written, output["checksum"]])
-    if rules["fields"] != UNKNOWN:
-        check.expect(run["fields"] == rules["fields"], where, f"the fields {rules['fields'][:16]}...", run["fields"])
-
-
-def same(text, value):
-    """An option as the study has it and as the report has it."""
-    if isinstance(value, bool):
-        return value == (text == "yes")
-    return float(text) == value if isinstance(value, (int, float)) else text == value
-
-
 def read(path):
     try:
         file = pathlib.Path(path)
-        if file.stat().st_size > LONGEST:
-            raise ValueError(f"more than {LONGEST} bytes")
-        submission = json.loads(file.read_text(encoding="utf-8"))
+        if not file.is_file() or file.stat().st_size > LARGEST:
+            raise ValueError(f"no file of at most {LARGEST} bytes")
+        submission = json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse_constant)
         if not isinstance(submission, dict):
             raise ValueError("no object")
         return submission
     except (OSError, ValueError, RecursionError) as error:
-        sys.exit(f"study: error: file '{path}': expected a submission, found none: {error}")
+        raise study_file.StudyError(f"file '{path}': expected a submission, found none: {error}") from None
+
+
+def refuse_constant(name):
+    raise ValueError(f"{name}, which is no number of JSON")
+
+
+def printable(text):
+    """A file may hold control characters, which a terminal obeys, and others that it does not have."""
+    coding = sys.stdout.encoding or "ascii"
+    return "".join(c if c.isprintable() else "?" for c in text).encode(coding, "replace").decode(coding)
+
+
+def checked(submission):
+    """The sentences for which it is refused."""
+    from . import submission_check  # which needs this module
+    return submission_check.checked(submission)
 
 
 def check(arguments):
-    submission = read(arguments.file)
+    from .submission_check import doubts
+    try:
+        submission = read(arguments.file)
+    except study_file.StudyError as error:
+        sys.exit(f"study: error: {printable(str(error))}")
     refused = checked(submission)
     for sentence in refused:
-        print("refused: " + "".join(c if c.isprintable() else "?" for c in sentence))
+        print(printable(f"refused: {sentence}"))
     if refused:
         return 1
     for size, one in submission["sizes"].items():
         fields = "not checked: no hash is known for this size" if rules_of(size)["fields"] == UNKNOWN else "right"
-        print(f"{size}: {one['figure']['SYPD']:.4g} simulated years per day ({one['figure']['point']}); fields {fields}")
+        print(printable(f"{size}: {one['figure']['SYPD']:.4g} simulated years per day ({one['figure']['point']}); fields {fields}"))
         for sentence in doubts(one):
-            print(f"{size}: {sentence}")
+            print(printable(f"{size}: {sentence}"))
     return 0
 
 
-def doubts(one):
-    """What does not refuse a submission, but weakens it."""
-    machine = one["machine"]
-    cores = machine.get("physical_cores") or machine["cores_per_node"]
-    most = max(run["load_average"][0] for run in one["runs"])
-    if machine.get("emulated"):
-        yield "an emulated cluster: not to be compared with machines"
-    if most > cores:
-        yield f"a load average of {most:g} before a run, on {cores} cores: the machine was not quiet"
-
-
-# -- compare
-
 def compare(arguments):
-    """A table in Markdown, a row for each size and submission."""
+    """A table in Markdown, a row for each size and submission that is not refused."""
     head = ("Size", "Machine", "Ranks x threads", "Output", "SYPD", "least to most", "against the first", "CHSY", "cell steps/s/core", "MB/s",
             "of raw writes")
     print("| " + " | ".join(head) + " |\n|" + len(head) * "---|")
-    submissions = [(path, read(path)) for path in arguments.files]
-    bad = [path for path, submission in submissions if checked(submission)]
+    good, bad = [], []
+    for path in arguments.files:
+        try:
+            submission = read(path)
+            why = "perf/study check refuses it" if checked(submission) else ""
+        except study_file.StudyError as error:
+            submission, why = None, str(error)
+        bad += [f"file '{path}' is left out: {why}"] if why else []
+        good += [] if why else [submission]
     first = {}
-    for size in study_file.load(BENCHMARK)["sizes"]:
-        for path, submission in submissions:
-            if path not in bad and size in submission["sizes"]:
-                one = submission["sizes"][size]
-                print("| " + " | ".join([size, *row_of(one, first.setdefault(size, one))]) + " |")
-    for path in bad:
-        print(f"study: file '{path}' is left out: perf/study check refuses it", file=sys.stderr)
+    for size in sizes_of():
+        for one in (submission["sizes"][size] for submission in good if size in submission["sizes"]):
+            print("| " + " | ".join(map(cell, [size, *row_of(one, first.setdefault(size, one))])) + " |")
+    for sentence in bad:
+        print(printable(f"study: {sentence}"), file=sys.stderr)
     return 1 if bad else 0
+
+
+def cell(text):
+    """Of a table in Markdown."""
+    return "".join(f"&#{ord(c)};" if c in MARKUP else c for c in printable(text))
 
 
 def row_of(one, first):
@@ -308,11 +254,10 @@ def row_of(one, first):
     middle = statistics.median(speeds)
     seconds = 86400 * report["years"] / middle
     grid = report["grid"]
-    rates = [(run["report"]["output"]["written_bytes"] / 1e6 / run["report"]["output"]["seconds"], run.get("raw")) for run in runs]
-    rate = statistics.median(rate for rate, _ in rates)
-    raw = [rate / (found["bytes"] / 1e6 / found["seconds"]["median"]) for rate, found in rates if found]
-    return [one["machine"]["cpu"].replace("|", "/"), f"{runs[0]['ranks']} x {runs[0]['threads']}",
+    rates = [written(run) / 1e6 / run["report"]["output"]["seconds"] for run in runs]
+    raw = [rate / (run["raw"]["bytes"] / 1e6 / run["raw"]["seconds"]["median"]) for rate, run in zip(rates, runs)]
+    return [one["machine"]["cpu"], f"{runs[0]['ranks']} x {runs[0]['threads']}",
             "/".join(output[name] for name in ("format", "layout", "transport")), f"{middle:.4g}", f"{speeds[0]:.4g} to {speeds[-1]:.4g}",
             "-" if one is first else f"{middle / statistics.median(base):.2f}" if apart else "no difference",
             f"{cores * seconds / 3600 / report['years']:.3g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
-            "-" if output["servers"] else f"{rate:.0f}", f"{statistics.median(raw):.2f}" if raw and not output["servers"] else "-"]
+            *(["-", "-"] if output["servers"] else [f"{statistics.median(rates):.0f}", f"{statistics.median(raw):.2f}"])]

@@ -10,7 +10,8 @@ import pathlib
 import shutil
 import tempfile
 
-from workshop import PYTHON, SOURCE, run
+from workshop import PYTHON, SOURCE, run  # which finds the next
+from scaling_study import texts
 
 NOISE = 0.001  # of a time
 RANKS = (1, 2, 4, 8, 16, 32, 64)
@@ -43,7 +44,7 @@ def results_of(folder):
                 return None, ("results that can be reported", f"status {status}: {said[-300:].strip()}")
             return json.loads(path.read_text()), None
     try:
-        found = json.loads((folder / "study.json").read_text())
+        found = texts.parsed(texts.text_of(folder / "study.json"))
         found["points"], found["complaints"]
         return found, None
     except OSError:

@@ -6,7 +6,6 @@ import os
 import pathlib
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from xml.etree import ElementTree
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(SOURCE / "perf"), str(SOURCE / "course/tiny")]
 import check as tiny  # noqa: E402
+import limits  # noqa: E402
 import launcher  # noqa: E402  (sets what lets ranks outnumber cores)
 
 MPIEXEC = launcher.MPIEXEC
@@ -22,19 +22,13 @@ BUILD = pathlib.Path(os.environ.get("NUNATAK_COURSE_BUILD", SOURCE / "build/cour
 DEPS = SOURCE / "build/deps"
 PYTHON = next(p for p in (DEPS / "python/bin/python", pathlib.Path(sys.executable)) if p.exists())  # with the packages of scripts/requirements.txt
 RUN_SECONDS = float(os.environ.get("NUNATAK_COURSE_SECONDS", 60))  # limit for a check of one submission
+MEMORY = 2 << 30  # bytes of a program of a check: Catch2 holds in memory what a test writes to std::cout
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def run(command, seconds, cwd=None):
-    """(status, output) of a command; status None: it was stopped at its time limit, with all that it had started."""
-    with subprocess.Popen([str(word) for word in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace", env={**ENVIRONMENT, **os.environ}, start_new_session=True) as process:
-        try:
-            output = process.communicate(timeout=seconds)[0]
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, process.communicate()[0]
+    """limits.run() with what MPI needs here."""
+    return limits.run(command, seconds, cwd, {**ENVIRONMENT, **os.environ})
 
 
 class Problem(Exception):
@@ -171,13 +165,17 @@ def run_check(check, seconds=RUN_SECONDS):
     """Failures of one check: a list of {test, expected, found}, empty if it passes. `seconds`: the limit for each number of ranks."""
     if "script" in check:
         return run_tiny(check)
-    words = ["sh", "-c", 'exec "$0" "$@" --out $$.xml', program(check["program"]), check["tests"], "--reporter", "xml", "--order", "decl"]
+    limited = f'ulimit -d {MEMORY >> 10} 2>/dev/null; exec "$0" "$@" --out $$.xml'
+    words = ["sh", "-c", limited, program(check["program"]), check["tests"], "--reporter", "xml", "--order", "decl"]
     failures = []
     for ranks in check.get("ranks", [0]):
         on_ranks = [*(BUILD / "mpiexec.txt").read_text().split(";"), ranks, *words]  # a rank that stopped at its third failure would leave others alone
         with tempfile.TemporaryDirectory() as folder:
             status, output = run(on_ranks if ranks else [*words, "--abortx", "3"], seconds, folder)
-            said = [failures_in(path.read_bytes()) for path in pathlib.Path(folder).glob("*.xml")]
+            files = list(pathlib.Path(folder).glob("*.xml"))
+            if sum(path.stat().st_size for path in files) > limits.MOST:
+                status, files = limits.TOO_MUCH, []
+            said = [failures_in(path.read_bytes()) for path in files]
         for line in re.findall(r"^measured: .*", output, re.M):
             print(f"  {line}")
         running = ", ".join(sorted({case for _, case in said if case}))
@@ -190,6 +188,8 @@ def run_check(check, seconds=RUN_SECONDS):
             found = [{"expected": "your code", "found": empty[0]}]
         if status is None:
             found.append({"expected": f"an end within {seconds:g} s", "found": "none: a loop that does not end, or a message that no rank sends", "where": running})
+        elif status == limits.TOO_MUCH:
+            found.append({"expected": f"at most {limits.MOST >> 20} MB of output", "found": "more: a loop that prints and does not end", "where": running})
         elif not found and (status != 0 or running or not said):
             found = [{"expected": "an end of all tests", "found": f"status {status} {output[-200:].strip()}", "where": running}]
         failures = [f for n, f in enumerate(found) if f not in found[:n]][:3]

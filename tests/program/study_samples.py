@@ -70,15 +70,16 @@ class Folder:
         (path / "machine.json").write_text(json.dumps({**MACHINE, **(machine or {})}))
         (path / "runs.jsonl").touch()
 
-    def add(self, mode, ranks, repetition, report, vary=None, **line):
+    def add(self, mode, ranks, repetition, content, vary=None, **line):
+        """`content`: of its report; `line` replaces keys of its line."""
         point = "-".join([mode, str(ranks), *[f"{k}={v}" for k, v in (vary or {}).items()]])
         name = f"reports/{point}.{repetition}.json"
-        grid = report.get("grid") if isinstance(report, dict) else None
+        grid = content.get("grid") if isinstance(content, dict) else None
         run = {"point": point, "mode": mode, "vary": vary or {}, "nodes": ranks, "ranks": ranks, "threads": 1,
                "cells": grid["Mx"] * grid["My"] if grid else None, "repetition": repetition, "status": "ok", "reason": "",
                "report": name, "seconds": 1.0, "oversubscribed": False, **line}
-        if report is not None:
-            (self.path / name).write_text(report if isinstance(report, str) else json.dumps(report))
+        if content is not None:
+            (self.path / name).write_text(content if isinstance(content, str) else json.dumps(content))
         with open(self.path / "runs.jsonl", "a", encoding="utf-8") as file:
             file.write(json.dumps(run) + "\n")
 

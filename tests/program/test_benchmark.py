@@ -1,8 +1,11 @@
 """The benchmark in its smallest size: it runs, is submitted, checked and compared; ways of cheating are refused."""
+import argparse
 import copy
 import json
+import math
 import os
 import pathlib
+import random
 import subprocess
 import sys
 
@@ -12,7 +15,7 @@ from conftest import FOLDER
 SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
 STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
 sys.path.insert(0, str(SOURCE / "perf"))
-from scaling_study import submission  # noqa: E402
+from scaling_study import submission, submission_check  # noqa: E402
 
 
 def run(words, folder):
@@ -28,8 +31,9 @@ def study(*words, folder):
 def made(tmp_path_factory):
     """The folder of a submission, `mine.json`."""
     folder = tmp_path_factory.mktemp("benchmark")
+    of_memory = submission_check.in_memory(run(["df", "--output=fstype,source", folder], folder).stdout)
     done = study("run", SOURCE / "perf" / "studies" / "benchmark.yaml", "--size", "XS", "--system", "local", "--program", FOLDER / "nunatak",
-                 "--output", "xs", folder=folder)
+                 "--output", "xs", *(["--scratch", FOLDER] if of_memory else []), folder=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     done = study("submit", "xs", "-o", "mine.json", folder=folder)
     assert done.returncode == 0 and "fields right" in done.stdout, done.stdout + done.stderr
@@ -49,6 +53,10 @@ def test_a_submission_is_accepted_and_compared(made):
     assert one.count("|") == head.count("|") and one.startswith("| XS |") and "| no difference |" in other and "| direct/" in one
     first = json.loads((made / "mine.json").read_text())["sizes"]["XS"]["runs"][0]
     assert first["raw"]["bytes"] == first["report"]["output"]["written_bytes"] > 1e8
+    options = {name: value for name, value in first["report"]["options"].items() if not name.startswith(submission_check.FREE)}
+    assert {**options, **submission_check.DEFAULTS} == options, "the defaults of the model have changed"
+    assert options.keys() - submission_check.DEFAULTS.keys() <= submission.rules_of("XS")["options"].keys(), "an option is new"
+    assert first["report"]["timers"].keys() == submission.PARTS, "a part of the run is new"
 
 
 def test_the_test_of_reframe(tmp_path):
@@ -60,17 +68,33 @@ def test_the_test_of_reframe(tmp_path):
     assert done.returncode == 0 and "Ran 1/1 test case(s)" in done.stdout and "years/day" in done.stdout, done.stdout + done.stderr
 
 
-def at(*path, value):
-    """Puts a value, or what it makes of the old one, at a place; None removes it."""
+def at(*path, value, runs=(1,)):
+    """Puts a value, or what it makes of the old one, at a place of the whole or of some runs; None removes it."""
     def edit(whole):
-        *folders, last = path if path[0] in whole else ("sizes", "XS", "runs", 1, *path)
-        for name in folders:
-            whole = whole[name]
-        new = value(whole[last]) if callable(value) else value
-        if new is None:
-            del whole[last]
-        else:
-            whole[last] = new
+        for folder in [whole] if path[0] in whole else [whole["sizes"]["XS"]["runs"][k] for k in runs]:
+            *folders, last = path
+            for name in folders:
+                folder = folder[name]
+            new = value(folder[last]) if callable(value) else value
+            if new is None:
+                folder.pop(last, None)
+            else:
+                folder[last] = new
+    return edit
+
+
+def each(*path, value):
+    return at(*path, value=value, runs=range(6))
+
+
+def machine(name, value):
+    return at("sizes", "XS", "machine", name, value=value)
+
+
+def in_turn(*edits):
+    def edit(whole):
+        for one in edits:
+            one(whole)
     return edit
 
 
@@ -95,13 +119,57 @@ def halved(*what):
     return edit
 
 
-def copied(whole):
-    runs = whole["sizes"]["XS"]["runs"]
-    runs[2] = {**copy.deepcopy(runs[0]), "repetition": runs[2]["repetition"]}
+def copied(change):
+    """The best run as all repetitions of its point, each time changed a little; they begin when the others did."""
+    def edit(whole):
+        runs = whole["sizes"]["XS"]["runs"]
+        of_point = [run for run in runs if run["point"] == submission.figure_of(runs)["point"]]
+        best = copy.deepcopy(min(of_point, key=lambda run: run["seconds"]))
+        for k, run in enumerate(of_point):
+            kept = {"repetition": run["repetition"], "load_average": run["load_average"]}
+            started = run["report"]["started"]
+            run.update(copy.deepcopy({**best, **kept}))
+            run["report"]["started"] = started
+            for solve in run["report"]["ssa"]["history"]:
+                change(solve, k)
+            for timer in run["report"]["timers"].values():
+                change(timer, k)
+    return edit
+
+
+def later(solve, k):
+    solve.update({name: value + k * 1e-12 for name, value in solve.items() if name in ("seconds", "max")})
+
+
+def slower(times, k):
+    times.update({name: value * (1 - 0.01 * k) for name, value in times.items() if name in ("min", "mean", "max") or name.startswith("seconds")})
+
+
+def served(*edits):
+    """As if a second rank had written what one rank computes."""
+    def edit(whole):
+        one = whole["sizes"]["XS"]
+        one["runs"] = [run for run in one["runs"] if run["point"] == "strong-1"]
+        for run in one["runs"]:
+            output = run["report"]["output"]
+            run["report"]["options"]["io_transport"] = output["transport"] = "async:1"
+            run.update(ranks=2, ranks_per_node=2)
+            output["servers"] = [{"servers": 1, "phases": {"fsync": output["phases"]["fsync"]["max"]}, "written_bytes": output["written_bytes"]}]
+            output["written_bytes"] = 0
+            output["phases"]["fsync"] = dict.fromkeys(output["phases"]["fsync"], 0)
+        loads = [load for run in one["runs"] for load in run["load_average"]]
+        one["machine"]["load_average"] = [min(loads), max(loads)]
+        one["figure"] = submission.figure_of(one["runs"])
+        in_turn(*edits)(whole)
+    return edit
+
+
+def of_server(**values):
+    return served(at(*OUTPUT, "servers", 0, value=lambda group: {**group, **values}))
 
 
 RIGHT = submission.rules_of("XS")["fields"]
-OPTION, OUTPUT = ("report", "options"), ("report", "output")
+OPTION, OUTPUT, SOLVES, RAW = ("report", "options"), ("report", "output"), ("report", "ssa", "history"), ("raw", "seconds")
 
 
 @pytest.mark.parametrize("edit, words", [
@@ -110,7 +178,15 @@ OPTION, OUTPUT = ("report", "options"), ("report", "output")
     (at("report", "ssa", "history", value=lambda solves: solves[1:]), "a solve for each step"),
     (at(*OPTION, "seed", value=2), "-seed 1"),
     (at(*OPTION, "stress", value="sia"), "-stress ssa+sia"),
-    (at(*OPTION, "pico_boxes", value=2), "-pico_boxes as in the size XS, 5"),
+    (at(*OPTION, "pico_boxes", value=2), "-pico_boxes 5"),
+    (each(*OPTION, "pico_boxes", value=2), "-pico_boxes 5"),
+    (each(*OPTION, "pico_boxes", value=None), "none of -pico_boxes"),
+    (each(*OPTION, "io_layout", value=None), "none of -io_layout"),
+    (at(*OPTION, "io_deflate", value=None), "the same options"),
+    (each(*OPTION, "pico_new", value=1), "-pico_new not there"),
+    (each(*OUTPUT, "layout", value="morton"), "output by -io_layout default"),
+    (in_turn(each(*OPTION, "io_layout", value="file-per-aggregator"), each(*OUTPUT, "layout", value="file-per-aggregator")), "one file per name"),
+    (each(*OPTION, "stress", value=False), "-stress ssa+sia"),
     (at(*OPTION, "ssa_multigrid_precision", value="double"), "-ssa_multigrid_precision single"),
     (at(*OPTION, "io_checksum", value="none"), "-io_checksum values"),
     (at(*OPTION, "io_commit_every", value=0), "-io_commit_every 10"),
@@ -125,12 +201,53 @@ OPTION, OUTPUT = ("report", "options"), ("report", "output")
     (at("report", "wall_seconds", value=lambda t: 0.5 * t), "s of the report"),
     (halved(), "parts that make"),
     (halved("timers"), "solves within the time of their part"),
+    (each("report", "timers", "energy", value=None), "no energy"),
+    (each("report", "timers", "energy", "mean", value=lambda t: 0.5 * t), "min <= mean <= max"),
+    (each(*SOLVES, value=lambda solves: [{**solve, "seconds": -5} for solve in solves]), "parts of 0 s or more"),
+    (each(*SOLVES, value=lambda solves: [{**solve, "final_residual": 1e10, "load": math.inf} for solve in solves]), "a finite number"),
+    (each(*SOLVES, value=lambda solves: [{**solve, "final_residual": 1e10, "load": 1e17} for solve in solves]), "a first residual that is the load"),
+    (each(*SOLVES, value=lambda solves: [{**solve, "load": -1.0} for solve in solves]), "loads above 0"),
+    (at(*SOLVES, 2, "load", value=lambda load: 1.001 * load), "the same options, solves and calls"),
+    (each("report", "ssa", "steps", value=1), "steps of the solves together"),
+    (each("elapsed", value=1000), "s or less from outside"),
+    (each("elapsed", value=50), "one run after the other"),
+    (each("report", "started", value="2001-01-01T00:00:00Z"), "one run after the other"),
+    (each("report", "started", value="2099-01-01T00:00:00Z"), "had ended when the submission was made"),
+    (each("report", "started", value="today"), "a date such as"),
+    (at("made", value=None), "no made"),
+    (at("made", value="2099-01-01T00:00:00+00:00"), "not in the future"),
+    (at("made", value="2026-11-27T17:00:00"), "a date such as"),
+    (at("made", value="2001-01-01T00:00:00+00:00"), "had ended when the submission was made"),
     (at("elapsed", value=0.01), "from outside, too"),
     (at("report", "wall_seconds", value=-1.0), "a time above 0"),
     (at("report", "timers", "energy", "min", value=-1.0), "0 <= min <= mean"),
     (at(*OUTPUT, "phases", "fsync", "max", value=1e9), "the run in phase fsync"),
     (at(*OUTPUT, "phases", "fsync", "operations", value=0), "an fsync for each file"),
     (at(*OUTPUT, "written_bytes", value=0), "bytes written"),
+    (each(*OUTPUT, "written_bytes", value=10**15), "bytes written to result.nc"),
+    (each(*OUTPUT, "written_bytes", value=1), "bytes written to result.nc"),
+    (each(*OUTPUT, "written_bytes", value=lambda n: n + 10**6), "bytes written to result.nc"),
+    (each(*OUTPUT, "phases", "post", "bytes", value=lambda n: n - 8), "bytes of values"),
+    (each(*OUTPUT, "seconds", value=1e-9), "as its timers have"),
+    (each(*OUTPUT, "seconds", value=0), "as its timers have"),
+    (each(*OUTPUT, "seconds", value="1"), "expected seconds"),
+    (each(*OUTPUT, "percent_of_run", value=1.0), "of the run for output"),
+    (each(*OUTPUT, "phases", "wait", value=lambda phase: {**phase, **dict.fromkeys(("min", "mean", "max"), 1.2)}), "phases of the output"),
+    (each("raw", value=None), "raw writes of"),
+    (each("raw", value="x"), "what `perf/study submit` writes"),
+    (each("raw", "bytes", value=1), "raw writes of"),
+    (each(*RAW, "median", value=lambda t: 100 * t), "quartiles of the raw writes"),
+    (each(*RAW, value=lambda t: {name: [100 * t["median"]] if name == "all" else 100 * t["median"] for name in t}), "one run after the other"),
+    (each(*RAW, value=lambda t: {name: [-1.0] if name == "all" else -1.0 for name in t}), "raw writes of"),
+    (each(*RAW, value=lambda t: {name: [1e-9] if name == "all" else 1e-9 for name in t}), "s or more"),
+    (of_server(servers=-1), "a whole number of 1 or more"),
+    (of_server(servers=2), "the servers of -io_transport async:1"),
+    (of_server(phases={"fsync": 0.0}), "an fsync by each group"),
+    (of_server(phases={"fsync": -1.0}), "an fsync by each group"),
+    (of_server(phases={}), "no fsync"),
+    (of_server(written_bytes=0), "bytes written"),
+    (served(at(*OUTPUT, "servers", value=[])), "the servers of -io_transport async:1"),
+    (each(*OUTPUT, "servers", value=[{"servers": 1, "phases": {"fsync": 1e-3}, "written_bytes": 0}]), "the servers of -io_transport sync"),
     (at(*OUTPUT, "files", value=lambda files: files[1:]), "the files result.nc, series.nc"),
     (of_sums(lambda sums: sums["spatial.nc"]["time"].pop()), "17 records in spatial.nc"),
     (of_sums(lambda sums: sums.pop("snapshot_00002.000.nc")), "the files result.nc, series.nc"),
@@ -138,16 +255,40 @@ OPTION, OUTPUT = ("report", "options"), ("report", "output")
     (at("sums", value=lambda sums: {digest: {} for digest in sums}), f"the hash {RIGHT}"),
     (at("fields", value="0" * 64), "expected what `perf/study submit` writes"),
     (at("repetition", value=7), "at least 3"),
-    (copied, "two with the same times"),
+    (copied(lambda times, k: None), "two with the same times"),
+    (copied(later), "two with the same times"),
+    (copied(slower), "or multiples of them: strong-"),
+    (each("threads", value=0.01), "a whole number of 1 or more"),
+    (each("threads", value=-1), "a whole number of 1 or more"),
+    (each("threads", value=True), "a whole number of 1 or more"),
+    (at("threads", value=1000), "a core for each rank and thread"),
+    (at("threads", value=2), "the same ranks, threads and options"),
+    (in_turn(at("ranks", value=1), at("ranks_per_node", value=1), at("report", "ranks", value={"size": 1, "px": 1, "py": 1})), "put by each rank"),
+    (machine("cores_per_node", 1), "a core for each rank and thread"),
+    (each("report", "messages", "bytes", value=-1), "of 0 or more in messages"),
+    (machine("nodes", 7), "the 1 nodes of its largest run"),
+    (machine("physical_cores", 1000), "emulated: true"),
+    (machine("load_average", [0.0, 0.0]), "least and most of the runs"),
+    (machine("file_system", "tmpfs tmpfs 24G"), "outlast a loss of power"),
+    (machine("file_system", "ext4 /dev/ram0 1G"), "outlast a loss of power"),
+    (machine("cpu", "\x1b[31mRED"), "a printable text"),
+    (machine("cpu", "a\nb"), "a printable text"),
+    (machine("cpu", 301 * "x"), "a text of 1 to 300 characters"),
+    (each("point", value="\u202e"), "a printable text"),
+    (each("report", "versions", "commit", value="x"), "a commit of 7 to 40 hexadecimal digits"),
+    (each("report", "versions", "compiler", value="x"), "the version of compiler"),
+    (machine("versions", {}), "the versions of the machine"),
+    (each("report", "mass_budget", "volume_end_km3", value=lambda v: 1.01 * v), "a closed mass budget"),
+    (each("report", "grid", "dx", value=8000.0), "m along dx"),
     (at("report", "versions", "commit", value=None), "the version of commit"),
     (at("report", "versions", "compiler", value="another"), "one version of everything"),
     (at("load_average", value=None), "expected what `perf/study submit` writes"),
-    (at("sizes", "XS", "machine", "cpu", value=""), "cpu of the machine"),
+    (machine("cpu", ""), "machine.cpu: expected a text"),
     (at("sizes", value=lambda sizes: {"S": sizes["XS"]}), "the size XS, which shows"),
     (at("benchmark", value="nunatak 0"), "expected nunatak 1"),
     (at("sizes", "XS", "runs", value="none"), "expected what `perf/study submit` writes"),
     (at("sizes", "XS", "runs", value=[]), "expected what `perf/study submit` writes"),
-    (at("sizes", "XS", "machine", "cores_per_node", value="2"), "a number of cores_per_node above 0"),
+    (machine("cores_per_node", "2"), "cores_per_node: expected a whole number of 1 or more"),
 ])
 def test_cheating_is_refused(made, edit, words):
     whole = json.loads((made / "mine.json").read_text())
@@ -155,3 +296,60 @@ def test_cheating_is_refused(made, edit, words):
     edit(whole)
     refused = submission.checked(whole)
     assert any(words in sentence for sentence in refused), refused
+
+
+def test_servers_are_accepted(made):
+    whole = json.loads((made / "mine.json").read_text())
+    served()(whole)
+    assert submission.checked(whole) == []
+
+
+@pytest.mark.parametrize("edit, words", [
+    (in_turn(each("report", "versions", "commit", value="0123abc-dirty"), at("sizes", "XS", "machine", "versions", "commit", value="0123abc-dirty")),
+     "not committed"),
+    (in_turn(machine("load_average", [0.0, 99.0]), each("load_average", value=[99.0, 0.0])), "the machine was not quiet"),
+    (in_turn(machine("system", "slurm"), each("report", "started", value="2001-01-01T00:00:00Z")), "runs at the same time"),
+    (in_turn(machine("system", "slurm"), each("raw", "seconds", value={**dict.fromkeys(("median", "q1", "q3", "min", "max"), 30.0), "all": [30.0]})),
+     "times as fast as raw writes"),
+    (machine("emulated", True), "an emulated cluster"),
+])
+def test_what_is_doubted(made, edit, words):
+    whole = json.loads((made / "mine.json").read_text())
+    edit(whole)
+    assert submission.checked(whole) == []
+    assert any(words in sentence for sentence in submission_check.doubts(whole["sizes"]["XS"]))
+
+
+def places(value, path=()):
+    """The path of each value and of each list or object."""
+    yield path
+    for name, item in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(item, (*path, name))
+
+
+def test_compare_survives_what_it_is_given(made, capsys, monkeypatch):
+    """A sample of values at a sample of places, then whole files."""
+    text = (made / "mine.json").read_text()
+    whole = json.loads(text)
+    monkeypatch.setattr(submission, "read", lambda path: whole)
+    values = [None, "x", "\x1b[31m|\n", -1, 0, math.inf, [], {}, True, 10**400, 1e308]
+    for number, (*folders, last) in enumerate(random.Random(1).sample(list(places(whole))[1:], 300)):
+        folder = whole
+        for name in folders:
+            folder = folder[name]
+        old, folder[last] = folder[last], values[number % len(values)]
+        submission.compare(argparse.Namespace(files=["one"]))
+        folder[last] = old
+    monkeypatch.undo()
+    hostile = ["", "[", "[]", "1", '"x"', "{}", "NaN", 900 * "[" + 900 * "]", 10**5 * '{"a":', '{"a": "\\ud800"}', text.replace("4.0", "1e400"),
+               text.replace("4.0", "NaN"), text.replace("4.0", 5000 * "9"), text.replace("Xeon", "|<b>&"), text.replace("Xeon", "\\u001b[31m")]
+    for number, content in enumerate(hostile):
+        (made / f"hostile{number}.json").write_text(content)
+    os.mkfifo(made / "pipe")
+    done = study("compare", "mine.json", *[f"hostile{number}.json" for number in range(len(hostile))], "pipe", ".", "none\x1b", folder=made)
+    out = capsys.readouterr()
+    assert done.returncode == 1 and done.stderr.count("is left out") == len(hostile) + 2 and "Traceback" not in done.stderr, done.stderr
+    rows = done.stdout.splitlines()
+    assert len(rows) == 4 and "&#124;&#60;b&#62;&#38;" in rows[3] and len({row.count("|") for row in rows}) == 1, done.stdout
+    for line in (out.out + out.err + done.stdout + done.stderr).splitlines():
+        assert line.isprintable(), repr(line)

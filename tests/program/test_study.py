@@ -2,9 +2,13 @@
 
 Most runs here are those of a shell script, started by another one in the place of mpiexec: no second is spent on MPI.
 """
+import importlib
 import json
 import os
 import pathlib
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,11 +26,19 @@ from scaling_study import jobs, machine, points, study_file  # noqa: E402
 PROGRAM = """#!/bin/sh
 # `-case X ... -report FILE`, in the place of nunatak
 [ "$1" != -help ] || exit 0
+[ "$1" != -version ] || exit 0
 case "$*" in *crash*) echo "no memory left" >&2; exit 1;; *silent*) exit 0;; *slow*) sleep 60;; esac
-while [ "$1" != -report ]; do shift; done
+while [ "$1" != -report ]; do [ "$1" != -i ] || cat "$2" || exit 3; shift; done
 echo '{"wall_seconds": 0.5, "grid": {"Mx": 3, "My": 4}, "versions": {"MPI": "none"}}' > "$2"
-touch result.nc
+touch result.nc manifest.jsonl
 """
+# without the environment of the tests Open MPI would refuse root
+MPIEXEC = """#!/bin/sh
+[ "$(id -u)" != 0 ] || [ "$OMPI_ALLOW_RUN_AS_ROOT$OMPI_ALLOW_RUN_AS_ROOT_CONFIRM" = 11 ] || { echo root; exit 9; }
+shift
+exec "$@"
+"""
+ODD = """a b'c"d$(e)`f`;g&(h){sessionid}#*?[i]\\j:$"""  # the name of a folder
 
 
 def write(path, text):
@@ -35,19 +47,20 @@ def write(path, text):
     return path
 
 
-@pytest.fixture
-def study(tmp_path):
+def study_in(folder, program=STUDY):
     """study(text of the file, *arguments): one `perf/study run` on this machine with the script above."""
-    write(tmp_path / "mpiexec", '#!/bin/sh\nshift\nexec "$@"\n')
-    write(tmp_path / "program", PROGRAM)
-    environment = {**os.environ, "NUNATAK_MPIEXEC": str(tmp_path / "mpiexec"), "HOME": str(tmp_path),  # ReFrame keeps notes there
-                   "PATH": os.environ["PATH"].removeprefix(f"{FOLDER}:")}
+    write(folder / "mpiexec", MPIEXEC)
+    write(folder / "program", PROGRAM)
+    environment = {**os.environ, "NUNATAK_MPIEXEC": shlex.quote(str(folder / "mpiexec")), "HOME": str(folder),  # ReFrame keeps notes there
+                   "PATH": f"{folder / 'bin'}:{os.environ['PATH'].removeprefix(f'{FOLDER}:')}"}
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        environment.pop(name, None)
 
     def start(text, *arguments):
-        (tmp_path / "study.yaml").write_text(text)
-        words = [*STUDY, "run", str(tmp_path / "study.yaml"), "--system", "local", "--program", str(tmp_path / "program"),
-                 "--output", str(tmp_path / "out"), *arguments]
-        return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=tmp_path)
+        (folder / "study.yaml").write_text(text)
+        words = [*program, "run", str(folder / "study.yaml"), "--system", "local", "--program", str(folder / "program"),
+                 "--output", str(folder / "out"), *arguments]
+        return subprocess.Popen(words, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, cwd=folder)
 
     def call(*arguments):
         process = start(*arguments)
@@ -55,6 +68,17 @@ def study(tmp_path):
         return process
     call.start = start
     return call
+
+
+@pytest.fixture
+def study(tmp_path):
+    return study_in(tmp_path)
+
+
+def sentence_of(done):
+    """What a study says that does not start."""
+    assert done.returncode == 1 and done.err.startswith("study: error: ") and done.err.count("\n") == 1 and not done.out, done.out + done.err
+    return done.err
 
 
 def records(folder):
@@ -86,6 +110,17 @@ def records(folder):
     ("strong: {nodes: [1]}\nsizes: {S: {threads: 2}}", "expected one of the sizes S (--size), found nothing"),
     ("strong: {nodes: [1]}\nprogram: nunatak-io\nnull_output: yes", "key 'null_output': expected null_output of nunatak"),
     ("a: &a [x, x]\nb: &b [*a, *a]\nstrong: {nodes: *b}", "expected YAML, found: an alias, which studies do not have"),
+    ("strong: {nodes: [1]}\nvary: {threads: {a: -x 1}}", "key 'vary.threads': expected a list of different whole numbers of 1 or more"),
+    ("strong: {nodes: [1]}\nvary: {threads: {1: -x 1}}", "key 'vary.threads': expected a list of different whole numbers of 1 or more"),
+    ("strong: {nodes: [1]}\nvary: {ranks_per_node: [1, 1.5]}", "key 'vary.ranks_per_node.1': expected a whole number of 1 or more"),
+    ("strong: {nodes: [1]}\nvary: {report: [a, b]}", "key 'vary': expected no option -report, which the study gives itself"),
+    ("strong: {nodes: [1]}\nvary: {x: [1], -x: [2]}", "key 'vary': expected each option once, found -x twice"),
+    ("strong: {nodes: [1]}\nvary: {out: {a: -x 1, b: -y 1}, y: [2]}", "key 'vary': expected each option in one key, found -y in 'out' and 'y'"),
+    ("strong: {nodes: [1]}\noptions: {x: 1, -x: 2}", "key 'options': expected each option once, found -x twice"),
+    ("strong: {nodes: [1]}\noptions: -x 1 -x 2", "key 'options': expected each option once, found -x twice"),
+    ("strong: {nodes: [1], options: -x 1}\nvary: {x: [1, 2]}", "key 'strong.options': expected no option that the key vary sets, found -x"),
+    ("weak: {nodes: [1], cells_per_rank: 9}\nvary: {grid_Mx: [1]}", "key 'weak': expected no -grid_Mx in vary or in its options"),
+    ("weak: {nodes: [1], cells_per_rank: 9, options: -grid_My 9}", "key 'weak': expected no -grid_My in vary or in its options"),
 ])
 def test_mistakes_in_a_study_are_named(tmp_path, text, complaint):
     path = tmp_path / "wrong.yaml"
@@ -104,17 +139,48 @@ def test_mistakes_of_the_command_are_named(study, tmp_path):
         assert done.returncode == 1 and done.err.startswith("study: error: ") and complaint in done.err, done.err
         assert "Traceback" not in done.err
     assert "file '" in study("strong: {nodes: [1]}\noptions: -i none.nc\n").err
+    twice = "strong: {nodes: [1], options: {x: 1}}\nvary: {y: [1], threads: [1]}"
+    for arguments, complaint in ((["--options", "-x 2"], "--options: expected what the keys vary, strong and weak of "),
+                                 (["--options", "-y 2"], "--options: expected what"), (["--threads", "2"], "--threads: expected what"),
+                                 (["--ranks-per-node", "0"], "key 'ranks_per_node': expected a whole number of 1 or more, found '0'")):
+        assert complaint in sentence_of(study(twice, *arguments))
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("text, complaint", [
     ("vary: {io_format: [pnetcdf, netcdff4]}", "option -io_format: expected one of null|serial|"),
     ("options: -stress sai", "option -stress: expected one of auto|sia|ssa|ssa+sia, found 'sai'"),
-    ("options: -grid_dxx 8km", "option -grid_dxx: expected one of the program's, found none of this name; did you mean -grid_dx?")])
+    ("options: -grid_dxx 8km", "option -grid_dxx: expected one of the program's, found none of this name; did you mean -grid_dx?"),
+    ("vary: {resolution: [8km]}", "option -resolution: expected one of the program's, found none of this name; -help lists them"),
+    ("options: -log_view", "option -log_view: expected one of the program's")])
 def test_words_that_the_program_does_not_have_are_refused_before_the_first_run(study, tmp_path, text, complaint):
     done = study(f"strong: {{nodes: [1]}}\n{text}\n", "--program", os.environ["NUNATAK"])
-    assert done.returncode == 1 and done.err.count("\n") == 1 and complaint in done.err, done.err
+    assert complaint in sentence_of(done)
     assert not (tmp_path / "out").exists()
+
+
+def test_options_of_petsc_are_those_of_nunatak_alone():
+    words = {name: "1" for name in ("ssa_ksp_rtol", "da_refine", "dm_view", "options_left", "options_file", "grid_Mx")}
+    jobs.refuse_unknown([{"options": words}], jobs.known_options(os.environ["NUNATAK"]), True)
+    with pytest.raises(study_file.StudyError, match="option -da_refine: expected one of the program's"):
+        jobs.refuse_unknown([{"options": {"da_refine": "1"}}], jobs.known_options(FOLDER / "nunatak-io"), False)
+
+
+def test_threads_that_the_program_does_not_have_are_refused(study, tmp_path):
+    for space, allowed in (("Serial", False), ("Cuda", False), ("OpenMP", True)):
+        write(tmp_path / "program", PROGRAM.replace("version ] || exit 0", f"version ] || {{ echo '  kernels run in   {space}'; exit 0; }}"))
+        for text, arguments in (("threads: 2", []), ("vary: {threads: [1, 2]}", []), ("", ["--threads", "2"])):
+            done = study(f"strong: {{nodes: [1]}}\nrepetitions: 1\n{text}\n", *arguments)
+            if allowed:
+                assert done.returncode == 0, done.err
+                shutil.rmtree(tmp_path / "out")
+            else:
+                assert f"threads: expected 1, as the kernels of '{tmp_path / 'program'}' run in {space}" in sentence_of(done)
+                assert not (tmp_path / "out").exists()
+    said = subprocess.run([os.environ["NUNATAK"], "-version"], capture_output=True, text=True).stdout
+    if re.search(r"kernels run in +Serial", said):
+        with pytest.raises(study_file.StudyError, match="run in Serial"):
+            jobs.refuse_threads([{"threads": 1}, {"threads": 2}], os.environ["NUNATAK"])
 
 
 @pytest.mark.parametrize("path", sorted((SOURCE / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
@@ -123,10 +189,10 @@ def test_studies_that_ship_can_be_read_in_both_sizes_and_have_words_of_the_progr
         scaled = study_file.read(path, size=size)[0]
         known = jobs.known_options(FOLDER / scaled["program"])
         assert len(known) > 30 and "stress" not in known or known["stress"]
-        jobs.refuse_unknown(points.runs_of(scaled), known)
+        jobs.refuse_unknown(points.runs_of(scaled), known, scaled["program"] == "nunatak")
     if "full" in study_file.load(path):
         full, text = study_file.read(path, full=True)
-        jobs.refuse_unknown(points.runs_of(full), known)
+        jobs.refuse_unknown(points.runs_of(full), known, full["program"] == "nunatak")
         assert len(points.runs_of(full)) > len(points.runs_of(scaled)) and "full:" not in text
         path = path.with_name("none")
         assert study_file.checked(path, study_file.yaml.load(text, study_file.Loader)) == full  # study.yaml is a study, too
@@ -136,6 +202,18 @@ def test_a_batch_system_that_is_not_there_is_one_sentence(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(study_file.StudyError, match="--system slurm: expected sbatch and srun in the PATH"):
         machine.System("slurm")
+
+
+def test_a_slurm_that_does_not_answer_is_one_sentence(study, tmp_path):
+    (tmp_path / "bin").mkdir()
+    silent = "#!/bin/sh\nfor n in 1 2 3; do echo \"${0##*/}: error: unknown host\" >&2; done; echo \"${0##*/}: fatal: nobody answers\" >&2; exit 1\n"
+    for name in ("sinfo", "sbatch", "srun", "squeue", "sacct"):
+        write(tmp_path / "bin" / name, silent)
+    text = "strong: {nodes: [1, 2]}\nrepetitions: 3\n"
+    assert "expected a Slurm that answers sinfo, found none: sinfo: fatal: nobody answers" in sentence_of(study(text, "--system", "slurm"))
+    assert not (tmp_path / "out").exists()
+    write(tmp_path / "bin" / "sinfo", "#!/bin/sh\n")  # it answers, and takes no job
+    assert "expected jobs that start, found none of 6: sbatch: fatal: nobody answers" in sentence_of(study(text, "--system", "slurm"))
 
 
 def test_points_keep_their_cells_per_rank_and_repetitions_are_interleaved(tmp_path):
@@ -207,6 +285,72 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     assert "found those of another" in study(text.replace("[2]", "[4]")).err
 
 
+WRONG = """*banana*) echo "nunatak: error: option -grid_dx: expected a number, found 'banana'" >&2; echo ------- >&2; exit 2;;
+*both*) echo "nunatak: error: output: expected another format" >&2; exit 2;; *crash*)"""
+
+
+def test_an_error_that_all_runs_would_have_ends_the_study(study, tmp_path):
+    """At once if it is one of an option or a file, else when it comes twice, and never once a run was ok."""
+    write(tmp_path / "program", PROGRAM.replace("*crash*)", WRONG))
+    error = "option -grid_dx: expected a number, found 'banana'"
+    for cases, wrong, left, complaint in (("[banana]", 1, 3, error), ("[both]", 2, 2, "output: expected another format"),
+                                          ("[good, banana]", 4, 0, error)):
+        done = study(f"strong: {{ranks: [1, 2]}}\nvary: {{case: {cases}}}\nrepetitions: 2\n", "--output", str(tmp_path / str(left)))
+        reasons = [record["reason"] for record in records(tmp_path / str(left)) if record["status"] != "ok"]
+        assert done.returncode == 1 and reasons == wrong * [f"nunatak: error: {complaint}"], done.err
+        assert done.err.count(f": failed: nunatak: error: {complaint}\n") == wrong
+        assert (f"study: {left} more runs were not started: no run was ok, and" in done.err) == (left > 0), done.err
+        assert not (tmp_path / str(left) / ".reframe").exists()
+    done = study("strong: {ranks: [1]}\nvary: {case: [good]}\nrepetitions: 1\n", "--output", str(tmp_path / "3"))  # mended
+    assert done.returncode == 0 and len(records(tmp_path / "3")) == 1, done.err
+
+
+def test_paths_may_hold_any_character(tmp_path):
+    """Of the scripts, the program and its companions, the site, mpiexec, inputs, results and scratch."""
+    shutil.copytree(SOURCE / "perf", tmp_path / ODD / "perf", ignore=shutil.ignore_patterns("*.cpp", "*.hpp", "__pycache__"))
+    folder = tmp_path / ODD / "$HOME"
+    folder.mkdir()
+    study = study_in(folder, [sys.executable, str(tmp_path / ODD / "perf" / "study")])
+    write(folder / "nunatak-verify", "#!/bin/sh\n")
+    write(folder / "nunatak-io", """#!/bin/sh\necho '{"raw": {"bytes": 1}}'\n""")
+    write(folder / "bench_kernels", """#!/bin/sh\necho '{"triad": {"GB_per_s": 1}, "without_ssa": {"share_of_triad": 1}, "ssa": {}}'\n""")
+    (folder / "in put.nc").touch()
+    for place in (tmp_path / ODD, folder):
+        (place / "a site.py").write_text(SITE)
+    text = "strong: {ranks: [1]}\nrepetitions: 1\noptions: {i: in put.nc}\nverify: yes\nraw_writes: yes\ntriad: yes\n"
+    for n, arguments in enumerate(([], ["--scratch", f"{folder}/scratch '"], ["--system", f"{tmp_path / ODD}/a site.py:here:two"])):
+        done = study(text, "--output", str(folder / f"out {n}"), *arguments)
+        assert done.returncode == 0, done.err
+        (record,) = records(folder / f"out {n}")
+        assert record["raw"] == {"bytes": 1} and record["triad"]["GB_per_s"] == 1 and "manifest" in record
+        assert shlex.quote(str(folder / f"out {n}")) in done.out
+    assert "expected a path without a variable" in sentence_of(study(text, "--system", f"{folder}/a site.py"))
+
+
+def test_root_may_start_mpi_programs(monkeypatch):
+    """As in scripts/environment.sh."""
+    names = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+    for user, expected in ((1000, None), (0, "1")):
+        for name in names:
+            monkeypatch.setenv(name, "")
+            monkeypatch.delenv(name)
+        monkeypatch.setattr(os, "geteuid", lambda: user)
+        importlib.reload(importlib.import_module("launcher"))
+        assert [os.environ.get(name) for name in names] == [expected, expected]
+
+
+@pytest.mark.parametrize("name, text, complaint", [
+    ("study.yaml", "a: &a [x, x]\nb: *a\n", "an alias"), ("study.yaml", "- a\n", "found others"), ("machine.json", "[]", "found others"),
+    ("machine.json", "{", "found others"), ("study.yaml", None, "not a regular file"), ("runs.jsonl", None, "not a regular file")])
+def test_a_folder_of_other_results_is_one_sentence(study, tmp_path, name, text, complaint):
+    (tmp_path / "out").mkdir()
+    if text is None:
+        os.mkfifo(tmp_path / "out" / name)
+    else:
+        (tmp_path / "out" / name).write_text(text)
+    assert complaint in sentence_of(study("strong: {ranks: [1]}\nrepetitions: 1\n"))
+
+
 def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
     write(tmp_path / "nunatak-verify", "#!/bin/sh\necho result.nc: variable thk, record 0: differs\nexit 1\n")
     text = "strong: {ranks: [1]}\noptions: -case good\nrepetitions: 1\nverify: yes\n"
@@ -215,7 +359,9 @@ def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
     write(tmp_path / "nunatak-verify", "#!/bin/sh\n")
     assert study(text).returncode == 0 and (tmp_path / "out" / records(tmp_path / "out")[0]["manifest"]).exists()
     (tmp_path / "nunatak-verify").unlink()
-    assert "program 'nunatak-verify': expected one in" in study(text, "--output", str(tmp_path / "new")).err
+    assert "program 'nunatak-verify': expected one in" in sentence_of(study(text, "--output", str(tmp_path / "new")))
+    assert "(cmake --build build/release --target bench_kernels)" in sentence_of(study("strong: {ranks: [1]}\ntriad: yes\n"))
+    assert not (tmp_path / "new").exists()
 
 
 def test_energy_of_counters_that_begin_anew():

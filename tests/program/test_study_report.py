@@ -1,8 +1,11 @@
 """perf/study report: numbers follow from times that are known, and a results folder with something wrong ends in a sentence while the rest
 is reported. The results are made by study_samples.py."""
+import contextlib
 import html.parser
 import json
+import os
 import pathlib
+import signal
 import sys
 import types
 
@@ -11,7 +14,7 @@ import pytest
 from study_samples import Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
-from scaling_study import parts, plots, report  # noqa: E402
+from scaling_study import load, parts, plots, report, texts  # noqa: E402
 
 
 @pytest.fixture
@@ -90,11 +93,29 @@ def test_a_ladder_has_a_figure_and_the_same_result_on_each_rung(tmp_path, monkey
     for rung, volume in (("0 PISM", 1.86e7), ("1 bfs", 1.86e7 + 1), ("2 batch", 1.86e7 + 100)):
         folder.add("strong", 2, 0, {**model_report(2, 96), "mass_budget": {"volume_end_km3": volume}}, {"rung": rung})
     seconds = {"compute": 2.0, "output": 1.0}
-    (folder.path / "model.json").write_text(json.dumps({"ranks": 16384, "years": 10.0, "rungs": {"0": seconds, "2": seconds}}))
+    model = {"ranks": 16384, "years": 10.0, "rungs": {"0": seconds, "2": seconds}}
+    (folder.path / "model.json").write_text(json.dumps(model))
     assert report.main(types.SimpleNamespace(folders=[folder.path], output=None)) == 1
     assert (folder.path / "page" / "ladder.png").exists()
     assert "upper rungs are lower bounds" in (folder.path / "page" / "index.html").read_text()
     assert "expected 18600000 as on the first rung, found 18600100" in capsys.readouterr().err
+    for wrong in ({**model, "ranks": "many"}, {**model, "rungs": [1]}, [], 3):
+        (folder.path / "model.json").write_text(json.dumps(wrong))
+        study = load.read(folder.path)
+        report.ladder.read_model(study)
+        assert study.model is None and "model.json: expected what perf/scaling_study/ladder.py writes" in study.complaints[-1]
+
+
+@pytest.mark.parametrize("cores", [2, 3])
+def test_one_number_of_cores_is_within_its_axes(tmp_path, monkeypatch, cores):
+    monkeypatch.setattr(plots.Figures, "save", lambda self, figure, name, *_: drawn.update({name: figure}))
+    drawn = {}
+    Folder(tmp_path / "a").fill(modes=["strong"], ranks=(cores,))
+    assert report.main(types.SimpleNamespace(folders=[tmp_path / "a"], output=None)) == 0
+    for name in ("scaling.png", "parts_strong.png"):
+        for axes in drawn[name].axes:
+            left, right = axes.get_xlim()
+            assert left < cores < right and right / left < 2, name
 
 
 # -- what can be wrong
@@ -115,15 +136,92 @@ def test_wrong_points_are_named_and_left_out(tmp_path, made):
     assert {p["cores"] for p in result.results["points"]} == {1, 2}
 
 
+@pytest.mark.parametrize("what", ["report", "manifest"])
 @pytest.mark.parametrize("name", ["/etc/passwd", "../a/reports/x.json", "reports/..", "reports/a/b.json", None])
-def test_a_report_elsewhere_is_not_read(tmp_path, made, name):
+def test_a_file_elsewhere_is_not_read(tmp_path, made, what, name):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
-    folder.add("strong", 8, 0, None, {"io_format": "\x1b[31mred"})
-    *lines, last = (folder.path / "runs.jsonl").read_text().splitlines()
-    (folder.path / "runs.jsonl").write_text("\n".join([*lines, json.dumps({**json.loads(last), "report": name})]) + "\n")
+    folder.add("strong", 8, 0, model_report(8, 192), {"io_format": "\x1b[31mred"}, **{what: name})
     result = made(folder)
-    assert result.status == 1 and f"expected a report in the folder reports, found '{name}'" in result.err
+    assert result.status == 1 and f"expected a {what} in the folder reports, found '{name}'" in result.err
     assert "\x1b" not in result.err and "\\x1b[31mred" in result.err
+
+
+def fifo(path):
+    os.mkfifo(path)
+
+
+def link_out(path):
+    (path.parents[2] / "other.json").write_text("{}")
+    path.symlink_to(path.parents[2] / "other.json")
+
+
+def device(path):
+    path.symlink_to("/dev/null")
+
+
+def huge(path):
+    path.touch()
+    os.truncate(path, texts.LONGEST + 1)
+
+
+@contextlib.contextmanager
+def limit(seconds):
+    """A test that waits for a FIFO fails."""
+    def fail(*_):
+        raise TimeoutError
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(seconds)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("what", ["report", "manifest"])
+@pytest.mark.parametrize("make, words", [(fifo, "not a regular file"), (link_out, "a link out of it"), (device, "a link out of it"),
+                                         (huge, f"more than {texts.LONGEST} bytes"), (pathlib.Path.mkdir, "not a regular file")])
+def test_files_of_a_run_are_regular_and_of_the_folder(tmp_path, what, make, words):
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
+    folder.add("strong", 4, 0, model_report(4, 192), {"io_format": "pnetcdf"}, **{what: "reports/odd"})
+    make(folder.path / "reports" / "odd")
+    with limit(20):
+        study = load.read(folder.path)
+    (complaint,) = study.complaints
+    assert "strong-4-io_format=pnetcdf, repetition 0: " in complaint and words in complaint and what in complaint
+    assert [run["ranks"] for run in study.runs] == [1, 2]
+
+
+BOMB = "a: &a [x, x]\n" + "".join(f"{new}: &{new} [{', '.join(9 * ['*' + old])}]\n" for old, new in zip("abcdefghi", "bcdefghij"))
+
+
+@pytest.mark.parametrize("name", ["study.yaml", "machine.json", "runs.jsonl", "model.json"])
+@pytest.mark.parametrize("make, words", [
+    (fifo, "not a regular file"), (device, "not a regular file"), (huge, "more than"), (lambda path: path.write_text(60000 * "["), "too many"),
+    (lambda path: path.write_text(BOMB), "")])
+def test_files_of_a_folder_are_read_with_care(tmp_path, name, make, words):
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
+    (folder.path / name).unlink(missing_ok=True)
+    make(folder.path / name)
+    with limit(20):
+        study = load.read(folder.path)
+        report.ladder.read_model(study)
+    assert words in study.complaints[0] and all(name in complaint and "\n" not in complaint for complaint in study.complaints)
+    assert len(study.runs) == (0 if name == "runs.jsonl" else 2)
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path):
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
+    for path in (*folder.path.glob("*.*"), *folder.path.glob("reports/*")):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    study = load.read(folder.path)
+    assert not study.complaints and len(study.runs) == 2 and study.settings["repetitions"] == 3
+
+
+def test_the_reason_of_a_run_is_the_error_of_the_program(tmp_path, made):
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
+    for n, said in enumerate(("nunatak: error: no such file\n-----\nmpiexec: status 2", "exit status 1\nSegmentation fault\n-----")):
+        folder.add("strong", 4, n, None, status="failed", reason=said)
+    assert made(folder).err.splitlines() == [f"study: {folder.path}: strong-4, repetition {n}: failed: {words}" for n, words in enumerate(
+        ("nunatak: error: no such file", "Segmentation fault"))]
 
 
 def test_lost_runs(tmp_path, made):

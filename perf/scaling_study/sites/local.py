@@ -18,7 +18,7 @@ UNBOUND = ["OMPI_MCA_hwloc_base_binding_policy=none", "PRTE_MCA_hwloc_default_bi
 class Mpiexec(JobLauncher):
     def command(self, job):
         unbound = ["env", *UNBOUND] if job.num_cpus_per_task > 1 else []
-        return [*unbound, *shlex.split(launcher.MPIEXEC), str(job.num_tasks)]
+        return [*unbound, *map(shlex.quote, shlex.split(launcher.MPIEXEC)), str(job.num_tasks)]
 
 
 site_configuration = {
