@@ -127,6 +127,7 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
   check_put(variable, record, type);
   if (record != no_record && static_cast<std::int64_t>(record) >= m_records) {
     m_records = static_cast<std::int64_t>(record) + 1;
+    m_last_digest = 0;
     reserve(m_records);
   }
   Slabs slabs(std::max<std::size_t>(1, blocks.size()), row_major({{0}, {0}}, nullptr, type));
@@ -144,7 +145,9 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
     });
   };
   if (m_sums && !m_options.sums_are_given) {
-    add_sum(v, record, summed(slabs, variable.type, shape, write));
+    const std::uint64_t sum = summed(slabs, variable.type, shape, write);
+    if (record != no_record) m_last_digest += share_in_digest(name, no_record, sum);
+    add_sum(v, record, sum);
   } else {
     write(slabs);
   }
@@ -157,7 +160,15 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
 }
 
 void File::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
-  if (m_sums) m_sums->add(v, record, sum);
+  if (!m_sums) return;
+  m_sums->add(v, record, sum);
+  m_digest += share_in_digest(m_schema.variables[v].name, record, sum);
+}
+
+std::uint64_t File::digest_of_last_record() const {
+  std::uint64_t digest = m_last_digest;
+  MPI_Allreduce(MPI_IN_PLACE, &digest, 1, MPI_UINT64_T, MPI_SUM, m_comm);
+  return digest;
 }
 
 void File::put_all(const std::string& name, std::size_t record, std::size_t size,
@@ -178,15 +189,17 @@ bool File::is_time_to_commit() const { return m_ended - m_committed >= m_options
 void File::end_record(std::int64_t step) {
   finish_record(step);
   m_ended += 1;
-  if (is_time_to_commit()) commit(step);
+  if (grows() && is_time_to_commit()) commit(step);
+}
+
+bool File::grows() const {
+  return m_options.kind == FileKind::append && m_options.commit_every > 0 && can_commit_records();
 }
 
 void File::commit(std::int64_t step) {
-  const bool grows =
-      m_options.kind == FileKind::append && m_options.commit_every > 0 && can_commit_records();
-  if (!grows || m_ended <= m_committed) return;
+  if (m_options.kind != FileKind::append || m_ended <= m_committed) return;
   m_committed = m_ended;
-  commit_records(step);
+  grows() ? commit_records(step) : save_records(step);
 }
 
 void File::close(std::int64_t step) {

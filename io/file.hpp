@@ -97,8 +97,12 @@ public:
   /// All values of the record (and of variables without records) have been put. Commits if
   /// commit_every is due; if that fails, the last commit stands.
   void end_record(std::int64_t step = -1);
-  /// Commit all ended records now. Does nothing if commit_every is 0 or the format does not grow.
+  /// append: commit all ended records now or, if commit_every is 0 or the format does not grow,
+  /// save them for recover() (durable/recover.hpp).
   void commit(std::int64_t step = -1);
+  /// Of the values of the last record, independent of its number: 0 without a record or sums.
+  /// Collective: one reduction.
+  std::uint64_t digest_of_last_record() const;
   /// Every value of every variable must have been put. With transport sync durable on return.
   void close(std::int64_t step = -1);
 
@@ -141,6 +145,7 @@ protected:
   KeptError m_error;               ///< the first of this rank that the others do not know yet
   std::optional<ValueSums> m_sums; ///< of this rank's values; none if they are not wanted
   std::int64_t m_records = 0;      ///< begun, the same on all ranks
+  std::uint64_t m_digest = 0;      ///< this rank's part, of all values
 
 private:
   // What a transport does. All except write_slabs and work are collective and throw on all ranks.
@@ -151,9 +156,11 @@ private:
   virtual bool can_commit_records() const = 0;        ///< before close()
   virtual bool is_time_to_commit() const;             ///< when a record has ended: see FileOptions
   virtual void commit_records(std::int64_t step) = 0; ///< all that have ended
+  virtual void save_records(std::int64_t step) = 0;   ///< the same, in path.tmp
   virtual void close_and_commit(std::int64_t step) = 0;
   virtual Work work() const = 0; ///< of this rank so far
 
+  bool grows() const;
   void put_all(const std::string& variable, std::size_t record, std::size_t size,
                const std::byte* data, Type type);
   std::size_t variable_number(const std::string& name);
@@ -168,6 +175,7 @@ private:
   Schema m_schema;
   std::vector<std::int64_t> m_put;       ///< elements of each variable that this rank has put
   std::int64_t m_ended = 0, m_committed; ///< records ended, and ended at the last commit
+  std::uint64_t m_last_digest = 0;       ///< this rank's part, of the last record
   bool m_closed = false, m_is_continued = false;
   std::string m_why_anew;
   Work m_work; ///< at the end of the last step

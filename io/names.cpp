@@ -32,12 +32,14 @@ bool is_utf8(const std::string& text) {
 }
 
 std::string printable(const std::string& text, std::size_t most) {
+  const bool is_known = is_utf8(text);
   std::string result;
   for (std::size_t n = 0; n < std::min(text.size(), most); ++n) {
     const auto c = static_cast<unsigned char>(text[n]);
     char hex[8];
     std::snprintf(hex, sizeof hex, "\\x%02x", c);
-    result += is_control(c) || is_c1(text, n) ? std::string(hex) : std::string(1, text[n]);
+    const bool is_plain = c < 0x80 ? !is_control(c) : is_known && !is_c1(text, n);
+    result += is_plain ? std::string(1, text[n]) : std::string(hex);
   }
   return result + (text.size() > most ? "..." : "");
 }

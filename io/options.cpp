@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <mpi.h>
+#include <tuple>
 
 namespace nunatak::io {
 
@@ -199,6 +200,12 @@ std::string knob_text(const Options& options, const Knob& knob) {
   return std::visit([&](auto member) { return text_of(knob, options.*member); }, knob.member);
 }
 
+const Knob* find_knob(const std::string& name) {
+  const auto found =
+      std::find_if(knobs().begin(), knobs().end(), [&](const Knob& k) { return name == k.name; });
+  return found == knobs().end() ? nullptr : &*found;
+}
+
 Options parse_method(const std::string& method, const Options& base, const std::string& also) {
   Options options = base;
   const std::string what = "method of output '" + method + "'";
@@ -213,9 +220,8 @@ Options parse_method(const std::string& method, const Options& base, const std::
       throw Error(what + ": expected format/layout/knob=value/..., found '" + word +
                   "' after them");
     }
-    const auto knob =
-        std::find_if(knobs().begin(), knobs().end(), [&](const Knob& k) { return name == k.name; });
-    if (knob == knobs().end())
+    const Knob* const knob = find_knob(name);
+    if (knob == nullptr)
       throw Error(what + ": expected name=value, the name one of " + knob_names(also) +
                   "; found '" + name + "'");
     set_knob(options, *knob, value, what + ", " + name);
@@ -226,55 +232,65 @@ Options parse_method(const std::string& method, const Options& base, const std::
 
 namespace {
 
-void refuse(bool is_wrong, const std::string& why) {
-  if (is_wrong) throw Error("output: " + why);
+/// The option of a program for a knob (miniapp/base/io_options.hpp).
+std::string option_of(const std::string& knob) { return "option -io_" + knob; }
+
+void refuse(bool is_wrong, const std::string& knob, const std::string& why) {
+  if (is_wrong) throw Error(option_of(knob) + ": " + why);
 }
 
 /// What the rows of format and layout require of other options.
 void check_rows(const Options& o) {
   const LayoutRow& layout = layout_row(o);
-  const auto need = [&](bool is_asked, unsigned feature, const std::string& why) {
-    refuse(is_asked && !has_features(o, feature),
-           why + ": expected format " + formats_with(feature) + ", found " + o.format);
+  const auto need = [&](bool is_asked, unsigned feature, const std::string& knob,
+                        const std::string& why) {
+    refuse(is_asked && !has_features(o, feature), knob,
+           why + ": expected -io_format " + formats_with(feature) + ", found " + o.format);
   };
-  refuse(layout.boxes != nullptr && !layout.subfiles && !has_features(o, many_writers),
+  refuse(layout.boxes != nullptr && !layout.subfiles && !has_features(o, many_writers), "layout",
          "format " + o.format +
-             " gathers to rank 0 by itself: expected layout native or file-per-aggregator, found " +
+             " gathers to rank 0 by itself: expected native or file-per-aggregator, found " +
              o.layout);
-  need(layout.subfiles, subfiles,
-       "layout " + o.layout + " writes a NetCDF file per aggregator, to be joined");
-  need(o.define == "interleaved", late_define,
-       "define interleaved is there to show what classic files lose by it");
-  refuse(o.define == "interleaved" && layout.boxes != nullptr,
-         "define interleaved writes each variable at once, layouts move a record at a time: "
-         "expected layout native, found " +
+  need(layout.subfiles, subfiles, "layout",
+       o.layout + " writes a NetCDF file per aggregator, to be joined");
+  need(o.define == "interleaved", late_define, "define",
+       "interleaved shows what definitions between values cost in classic files");
+  refuse(o.define == "interleaved" && layout.boxes != nullptr, "define",
+         "interleaved writes each variable at once, layouts move a record at a time: expected "
+         "-io_layout native, found " +
              o.layout);
-  need(o.deflate > 0 || o.chunk != "auto", storage, "chunk and deflate are those of NetCDF-4");
-  need(o.calls == "mpiio", by_runs, "calls: the libraries make their own");
-  refuse(o.deflate > 9, "deflate: expected a level of 0 to 9, found " + std::to_string(o.deflate));
+  need(o.deflate > 0, storage, "deflate", "classic files have no compression");
+  need(o.chunk != "auto", storage, "chunk", "classic files have no chunks");
+  need(o.calls == "mpiio", by_runs, "calls", "the libraries make calls of their own");
+  refuse(o.deflate > 9, "deflate",
+         "expected a level of 0 to 9, found " + std::to_string(o.deflate));
 }
 
 void check_transport(const Options& o) {
   if (o.transport == "sync") return;
-  const std::string found = ", found transport " + o.transport + " with ";
-  refuse(o.layout.find(':') != std::string::npos,
+  const std::string found = ", found " + o.transport + " with ";
+  refuse(o.layout.find(':') != std::string::npos, "transport",
          "the servers are the aggregators: expected a layout without a number" + found + "layout " +
              o.layout);
-  refuse(o.define == "interleaved",
-         "the servers define a file before its first value comes: expected define upfront" + found +
-             "define interleaved");
+  refuse(o.define == "interleaved", "transport",
+         "the servers define a file before its first value comes: expected -io_define upfront" +
+             found + "interleaved");
 }
 
 void check_bytes(const Options& o) {
   constexpr std::size_t GiB = std::size_t{1} << 30;
-  refuse(o.align == 0 || o.align % 4 != 0,
-         "align: expected a multiple of 4, found " + std::to_string(o.align));
-  refuse(o.align > GiB || o.header > GiB || o.stripe > GiB,
-         "align, header, stripe: expected at most 1GiB");
-  refuse(o.buffer > 1024 * GiB, "buffer: expected at most 1024GiB");
-  refuse(o.pool < GiB / 1024 || o.pool > 2 * GiB,
-         "pool: expected 1MiB to 2GiB, found " +
-             size_text(static_cast<long long>(o.pool), byte_units));
+  const auto text = [](std::size_t bytes) {
+    return size_text(static_cast<long long>(bytes), byte_units);
+  };
+  refuse(o.align == 0 || o.align % 4 != 0, "align",
+         "expected a multiple of 4, found " + std::to_string(o.align));
+  for (const auto& [knob, value, most] : {std::tuple{"align", o.align, GiB},
+                                          {"header", o.header, GiB},
+                                          {"stripe", o.stripe, GiB},
+                                          {"buffer", o.buffer, 1024 * GiB},
+                                          {"pool", o.pool, 2 * GiB}})
+    refuse(value > most, knob, "expected at most " + text(most) + ", found " + text(value));
+  refuse(o.pool < GiB / 1024, "pool", "expected at least 1MiB, found " + text(o.pool));
 }
 
 } // namespace
@@ -282,7 +298,7 @@ void check_bytes(const Options& o) {
 void check(const Options& o) {
   for (const Knob& knob : knobs()) { // a program may set members without set_knob()
     if (const auto* word = std::get_if<std::string Options::*>(&knob.member))
-      require_word(knob, o.*(*word), std::string("output ") + knob.name);
+      require_word(knob, o.*(*word), option_of(knob.name));
   }
   check_rows(o);
   check_transport(o);

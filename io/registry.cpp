@@ -181,10 +181,10 @@ std::unique_ptr<Format> open_anew(MPI_Comm comm, const std::string& path, const 
 }
 
 const FormatRow& format_row(std::string_view name) {
-  return row_of(formats(), name, "output format");
+  return row_of(formats(), name, "option -io_format");
 }
 const LayoutRow& layout_row(std::string_view name) {
-  return row_of(layouts(), name, "output layout");
+  return row_of(layouts(), name, "option -io_layout");
 }
 const LayoutRow& layout_row(const Options& options) {
   return layout_row(options.layout.substr(0, options.layout.find(':')));
@@ -249,7 +249,7 @@ OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& top
   if (layout_row(options).boxes != nullptr) open = open_in_layout(comm, options, topology);
   if (!uses_mpi_io(options)) return open;
   if (mpi_io_name() == "OMPIO" && !options.ompio) {
-    throw Error("output format " + options.format +
+    throw Error("option -io_format: " + options.format +
                 ": expected ROMIO to carry MPI-IO, found OMPIO, which reports success of writes " +
                 "that failed: take an Open MPI with ROMIO and leave OMPI_MCA_io unset, choose "
                 "format serial or direct, or accept " +

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstdint>
-#include <cstdlib>
 #include <ctime>
 #include <unistd.h>
 
@@ -14,8 +13,6 @@ namespace {
 // what a handler may use: lock-free numbers
 std::atomic<Request> request{Request::none};
 std::atomic<std::int64_t> requested_at{0}, first_term{0}; ///< ns of the steady clock
-std::atomic<bool> was_stopped{false};
-bool is_below_mpiexec = false; ///< of Open MPI
 
 std::int64_t now() {
   timespec t{};
@@ -29,7 +26,7 @@ void record(Request asked) {
   requested_at = now();
 }
 
-void on_term(int, siginfo_t*, void*) {
+void on_term(int) {
   constexpr std::int64_t apart = 2000000000; // mpiexec and a batch system may both send it at once
   static const char text[] = "nunatak: a second SIGTERM ends the run at once\n";
   if (first_term == 0) first_term = now();
@@ -40,33 +37,20 @@ void on_term(int, siginfo_t*, void*) {
   _exit(128 + SIGTERM);
 }
 
-void on_usr1(int, siginfo_t*, void*) { record(Request::usr1); }
-
-void on_stop(int, siginfo_t*, void*) {
-  was_stopped = true;
-  std::raise(SIGSTOP);
-}
-
-void on_continue(int, siginfo_t* from, void*) {
-  if (!was_stopped.exchange(false) && is_below_mpiexec && from->si_pid == getppid())
-    record(Request::term);
-}
-
-void handle(int signal, void (*handler)(int, siginfo_t*, void*)) {
+void handle(int signal, void (*handler)(int)) {
   struct sigaction action {};
-  action.sa_flags = SA_SIGINFO | SA_RESTART; // a write that a signal interrupts continues
-  action.sa_sigaction = handler;
+  action.sa_flags = SA_RESTART; // a write that a signal interrupts continues
+  action.sa_handler = handler;
   sigaction(signal, &action, nullptr);
 }
 
 } // namespace
 
 void remember_signals() {
-  is_below_mpiexec = std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr;
   handle(SIGTERM, on_term);
-  handle(SIGUSR1, on_usr1);
-  handle(SIGTSTP, on_stop);
-  handle(SIGCONT, on_continue);
+  handle(SIGUSR1, [](int) { record(Request::usr1); });
+  handle(SIGUSR2, [](int) { record(Request::usr2); });
+  handle(SIGXCPU, [](int) { record(Request::xcpu); });
 }
 
 Request asked_to_end() { return request; }

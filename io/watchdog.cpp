@@ -38,6 +38,12 @@ std::string progress_of(const std::string& path) {
 
 } // namespace
 
+namespace {
+char watched_now[512] = ""; // a plain array: for handlers of signals
+} // namespace
+
+const char* Watchdog::what_now() { return watched_now; }
+
 Watchdog& Watchdog::of_process() {
   static Watchdog dog;
   return dog;
@@ -81,6 +87,8 @@ Watchdog::Watched Watchdog::exchange(Watched watched) {
   m_since = Clock::now();
   m_scopes += 1;
   m_progress.clear();
+  std::snprintf(watched_now, sizeof watched_now, watched ? " in phase '%s' of file '%s'" : "%s%s",
+                watched ? watched->second : "", watched ? watched->first.c_str() : "");
   if (!m_thread.joinable()) m_thread = std::thread([this] { sleep_and_look(); });
   return std::exchange(m_watched, std::move(watched));
 }
@@ -95,10 +103,14 @@ void Watchdog::sleep_and_look() {
   std::unique_lock lock(m_mutex);
   milliseconds nap = m_patience / 16;
   while (!m_ends) {
+    const auto begin = Clock::now();
     if (m_patience.count() == 0) {
       m_change.wait(lock);
     } else {
       m_change.wait_for(lock, nap);
+      // of a process that was stopped and continued, this time does not count
+      const auto slept = std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+      if (slept > 2 * nap) m_since += slept - nap;
     }
     nap = m_patience / 16;
     const bool is_asked = asked_to_end() != Request::none;

@@ -39,6 +39,9 @@ public:
   /// This rank waits for others in agree(): its own error, "" if it has none; nullopt: no more.
   void wait_with(const std::optional<std::string>& error);
 
+  /// " in phase 'post' of file 'x.nc'", or "". Also for handlers of signals.
+  static const char* what_now();
+
   /// Something other than a call on a file has advanced: a time step, a message to a server.
   void advance();
 

@@ -31,7 +31,7 @@ constexpr std::size_t most_messages = 512;
 Servers& require_servers(MPI_Comm comm, const Options& o) {
   Servers* const servers = Servers::of(comm);
   if (servers == nullptr || servers->transport() != o.transport) {
-    throw Error("output: transport " + o.transport +
+    throw Error("option -io_transport: " + o.transport +
                 ": expected servers that were set apart when the program began " +
                 "(-io_transport " + o.transport + " on the command line), found " +
                 (servers == nullptr ? "none" : "those of " + servers->transport()));
@@ -267,6 +267,8 @@ private:
     act(Packer(Action::commit, m_number, step));
     m_client.servers().expect_mark(m_group);
   }
+
+  void save_records(std::int64_t step) override { commit_records(step); } ///< the servers decide
 
   void close_and_commit(std::int64_t step) override {
     timed(Phase::close, [&] {

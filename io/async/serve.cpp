@@ -387,7 +387,8 @@ private:
     if (from.take<std::size_t>() != knobs().size())
       throw Error("output: expected servers of the same version as the program");
     for (const Knob& knob : knobs())
-      set_knob(writing.options, knob, from.take<std::string>(), std::string("output ") + knob.name);
+      set_knob(writing.options, knob, from.take<std::string>(),
+               std::string("option -io_") + knob.name);
     Options options = server_options(writing.options);
     options.call_disk = [this](std::size_t bytes, const std::function<void()>& call) {
       call_in_thread(bytes, call, [this] { return take_ahead(); });

@@ -59,8 +59,9 @@ Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(trans
   const ServerCounts counts = parse_transport(transport);
   const int n = counts.once + counts.append;
   if (n >= size) {
-    throw Error("transport " + transport + ": expected at least one rank that computes besides " +
-                std::to_string(n) + " server(s), found " + std::to_string(size) + " rank(s)");
+    throw Error("option -io_transport: " + transport +
+                ": expected at least one rank that computes besides " + std::to_string(n) +
+                " server(s), found " + std::to_string(size) + " rank(s)");
   }
   if (n == 0) return;
   MPI_Comm_dup(all, &m_all);

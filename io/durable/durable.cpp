@@ -9,6 +9,8 @@
 #include <ctime>
 #include <fcntl.h>
 #include <filesystem>
+#include <limits>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,6 +28,17 @@ namespace {
               " bytes; found: " + found);
 }
 
+/// The limit of this process (ulimit -f).
+std::uintmax_t largest_file() {
+  rlimit limit{};
+  const bool is_limited = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return is_limited ? limit.rlim_cur : std::numeric_limits<std::uintmax_t>::max();
+}
+std::string too_large() {
+  return std::string(std::strerror(EFBIG)) + " (ulimit -f: " + std::to_string(largest_file()) +
+         " bytes)";
+}
+
 /// Checks the free space reported by the file system; another program may take it before the write.
 void compare_with_free_space(const std::string& path, std::uint64_t end, std::uint64_t allocated) {
   std::error_code unknown;
@@ -34,6 +47,14 @@ void compare_with_free_space(const std::string& path, std::uint64_t end, std::ui
   fail_for_space(path, end,
                  std::string(std::strerror(ENOSPC)) + " (" +
                      std::to_string(allocated + space.available) + ")");
+}
+
+/// The open file is still the one of that name.
+bool is_at(int fd, const std::string& name) {
+  struct stat open {};
+  struct stat named {};
+  return ::fstat(fd, &open) == 0 && ::lstat(name.c_str(), &named) == 0 &&
+         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
 } // namespace
@@ -85,10 +106,18 @@ void rename_file(const std::string& from, const std::string& to) {
     fail(to, "expected to rename '" + from + "' to it");
 }
 
+const char* change_of(int fd, const std::string& name, std::uint64_t size) {
+  struct stat now {};
+  if (!is_at(fd, name)) return ::lstat(name.c_str(), &now) == 0 ? "replaced" : "removed";
+  const bool is_short = ::fstat(fd, &now) == 0 && static_cast<std::uint64_t>(now.st_size) < size;
+  return is_short ? "truncated" : "";
+}
+
 void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end) {
   const Descriptor fd(path, O_WRONLY, "expected to open it");
   struct stat now {};
   if (::fstat(fd, &now) != 0 || !S_ISREG(now.st_mode)) return;
+  if (end > largest_file()) fail_for_space(path, end, too_large());
   const int status = retried([&] {
     return ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
                        static_cast<off_t>(end - begin));
@@ -110,6 +139,9 @@ std::string cause_of_failed_write(int error, const std::string& path, std::int64
   if (error == ENOSPC || error == EDQUOT || error == EFBIG)
     return std::string(": ") + std::strerror(error);
   std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  if (!unknown && size + static_cast<std::uintmax_t>(bytes) >= largest_file())
+    return ": " + too_large();
   const auto space = std::filesystem::space(path, unknown);
   if (unknown || space.available >= static_cast<std::uintmax_t>(bytes)) return "";
   return ": no space left on device: expected room for " + std::to_string(bytes) +
@@ -163,19 +195,11 @@ void warn_once(const std::string& name) {
   is_first = false;
 }
 
-/// The open file is still the one of that name.
-bool is_at(int fd, const std::string& name) {
-  struct stat open {};
-  struct stat named {};
-  return ::fstat(fd, &open) == 0 && ::lstat(name.c_str(), &named) == 0 &&
-         open.st_dev == named.st_dev && open.st_ino == named.st_ino;
-}
-
 } // namespace
 
 void wait_for_lock(int fd, const std::string& name) { lock_by(F_OFD_SETLKW, fd, name); }
 
-Lock::Lock(const std::string& path) : m_name(path + ".lock") {
+Lock::Lock(const std::string& path) : m_path(path), m_name(path + lock_suffix) {
   constexpr int most_tries = 100; // each fails only if a holder removes the file just then
   for (int n = 0; n < most_tries; ++n) {
     m_file.reset();
@@ -203,6 +227,12 @@ Lock::Lock(const std::string& path) : m_name(path + ".lock") {
   }
   throw Error("file '" + path + "': expected to lock it, found '" + m_name +
               "' removed again and again");
+}
+
+void Lock::require_held() const {
+  if (!is_at(*m_file, m_name))
+    throw Error("file '" + m_path + "': its lock '" + m_name +
+                "' was removed while this run writes it, so that another run may write it, too");
 }
 
 Lock::~Lock() {

@@ -51,6 +51,10 @@ void start_writeback(const std::string& path);
 
 void rename_file(const std::string& from, const std::string& to);
 
+/// What another program has done to an open file that was called `name` and had `size` bytes or
+/// more: "removed", "replaced", "truncated"; "" for nothing.
+const char* change_of(int fd, const std::string& name, std::uint64_t size);
+
 // Space is allocated before values are sent, because MPI-IO cannot report an error of one rank
 // without hanging the others: ROMIO leaves a collective write on the failing rank only.
 
@@ -62,7 +66,8 @@ void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t e
 void release_space(const std::string& path);
 
 /// Cause of a failed write of `bytes` at `path`, for the message of a library: ": " and the text of
-/// `error` (errno) if it is about space, or ": no space left on device" if less is free; else "".
+/// `error` (errno) if it is about space, the limit of this process, or ": no space left on device"
+/// if less is free; else "".
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes);
 
 /// One writer per name: while a run writes name.nc it holds a kernel lock on name.nc.lock.
@@ -80,9 +85,11 @@ public:
   explicit Lock(const std::string& path);
   /// Removes the file and releases the lock.
   ~Lock();
+  /// Error if another program has removed or replaced the file: a second run may have taken it.
+  void require_held() const;
 
 private:
-  std::string m_name; ///< of the lock file
+  std::string m_path, m_name; ///< of the file, of the lock file
   std::unique_ptr<Descriptor> m_file;
 };
 

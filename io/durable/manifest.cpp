@@ -69,6 +69,16 @@ ManifestEntry entry_of(const Json& line) {
   return e;
 }
 
+SavedEntry saved_entry_of(const Json& line) {
+  SavedEntry e;
+  e.name = line.at("name").get<std::string>();
+  if (!is_plain_name(e.name)) throw Error("expected a name without a folder");
+  e.step = line.at("step").get<std::int64_t>();
+  e.records = natural(line, "records");
+  e.digest = std::stoull(line.at("digest").get<std::string>(), nullptr, 16);
+  return e;
+}
+
 /// Put the sums of earlier records, from the line before, in front of those of this line.
 void complete_sums(ManifestEntry& entry, const std::vector<ManifestEntry>& before) {
   if (!entry.sums || entry.first_record == 0) return;
@@ -103,6 +113,16 @@ std::string line_of(const ManifestEntry& e) {
   }
   line["state"] = "committed";
   return line.dump() + "\n";
+}
+
+std::string saved_line_of(const SavedEntry& e) {
+  return Json{{"name", e.name},
+              {"step", e.step},
+              {"records", e.records},
+              {"digest", sum_text(e.digest)},
+              {"state", "saved"}}
+             .dump() +
+         "\n";
 }
 
 /// Ends a line that an earlier crash cut off.
@@ -157,8 +177,14 @@ Manifest parse_manifest(const std::string& text) {
     try {
       const std::string state = json.at("state");
       if (state == "intent") continue;
+      if (state == "saved") {
+        const SavedEntry saved = saved_entry_of(json);
+        manifest.saved[saved.name] = saved;
+        continue;
+      }
       if (state != "committed") throw Error("expected the state committed");
       ManifestEntry entry = entry_of(json);
+      manifest.saved.erase(entry.name);
       std::vector<ManifestEntry>& lines = manifest.files[entry.name];
       complete_sums(entry, lines);
       if (lines.size() == 2) lines.erase(lines.begin());
@@ -276,22 +302,27 @@ Verification verify(MPI_Comm comm, const std::string& manifest, const std::strin
   return result;
 }
 
-void require_intact(MPI_Comm comm, const std::string& path) {
+void require_intact(MPI_Comm comm, const std::string& path, bool subfiles) {
   std::string real;
   const Watchdog::Scope scope(path, "verify");
   on_rank_0(comm, [&] {
     std::error_code none;
-    real = std::filesystem::canonical(path, none).string(); // of links: the target
+    real = std::filesystem::weakly_canonical(path, none).string(); // of links: the target
   });
   broadcast(real, comm);
   if (real.empty()) return;
-  const Manifest manifest = parsed(comm, manifest_of(real));
-  const auto lines = manifest.files.find(std::filesystem::path(real).filename().string());
-  if (lines == manifest.files.end()) return;
-  const std::string complaint = complaint_of(comm, real, lines->second, look_at(comm, real));
-  if (complaint.empty()) return;
-  throw Error("file '" + path + "': " + complaint +
-              ": it was changed after it was written, says '" + manifest_of(real) + "'");
+  const std::filesystem::path folder = std::filesystem::path(real).parent_path();
+  const std::string name = std::filesystem::path(real).filename().string();
+  for (const auto& [file, lines] : parsed(comm, manifest_of(real)).files) {
+    if (subfiles ? !is_subfile_of(file, name) : file != name) continue;
+    const std::string its_path = (folder / file).string();
+    const Found found = look_at(comm, its_path);
+    if (found.error == ENOENT) continue; // its reader says so
+    const std::string complaint = complaint_of(comm, its_path, lines, found);
+    if (complaint.empty()) continue;
+    throw Error("file '" + (subfiles ? its_path : path) + "': " + complaint +
+                ": it was changed after it was written, says '" + manifest_of(real) + "'");
+  }
 }
 
 } // namespace nunatak::io

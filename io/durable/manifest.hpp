@@ -12,6 +12,11 @@
 // the rename. So after a crash at any time a file matches its last line or, while NAME.tmp exists,
 // the line before it. A file that grows in place has at least the records of its last line.
 //
+// A file that is committed only when it is closed may be saved before (File::commit()): its line
+// says what NAME.tmp has, if the run is killed, up to the next line of NAME (recover()).
+//
+//   {"name":"sp.nc","step":20,"records":5,"digest":"0123456789abcdef","state":"saved"}
+//
 // A line cut off by a crash is ignored. Lines are untrusted input: names with a folder or control
 // characters are refused. All functions are local, except those that compare files with it.
 #pragma once
@@ -47,10 +52,20 @@ void append_to_manifest(const std::string& manifest, const std::string& lines);
 /// Error if the manifest in the folder of `path` exists and cannot be appended to.
 void require_manifest(const std::string& path);
 
+/// What a run that was killed has left in NAME.tmp.
+struct SavedEntry {
+  std::string name;
+  std::int64_t step = -1;
+  std::size_t records = 0;
+  std::uint64_t digest = 0; ///< digest_of() these records and of variables without
+};
+std::string saved_line_of(const SavedEntry& entry);
+
 struct Manifest {
   /// By name, the last two lines, the later at the back.
   std::map<std::string, std::vector<ManifestEntry>> files;
-  std::vector<std::string> bad_lines; ///< printable
+  std::map<std::string, SavedEntry> saved; ///< by name, later than all lines of `files`
+  std::vector<std::string> bad_lines;      ///< printable
 };
 
 /// The whole text; "" if there is none. Error if it is not a readable regular file up to 1 GiB.
@@ -69,7 +84,8 @@ struct Verification {
 Verification verify(MPI_Comm comm, const std::string& manifest, const std::string& name = "");
 
 /// Error on all ranks, with what was expected and found, if a file does not match its lines in the
-/// manifest of its folder. A file without lines, or a missing file, passes. Collective.
-void require_intact(MPI_Comm comm, const std::string& path);
+/// manifest of its folder; `subfiles`: one of path.0000, path.0001, ... A file without lines, or a
+/// missing file, passes. Collective.
+void require_intact(MPI_Comm comm, const std::string& path, bool subfiles = false);
 
 } // namespace nunatak::io

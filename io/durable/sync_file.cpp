@@ -19,6 +19,7 @@
 #include "io/topology.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -40,7 +41,10 @@ public:
     });
     together(Phase::open, [&] { m_format = open(m_written, schema()); });
     if (m_format->expected_size(0) > 0) reserve_bytes(m_format->expected_size(0));
-    together(Phase::define, [&] { m_format->define(); });
+    together(Phase::define, [&] {
+      m_format->define();
+      know_files();
+    });
     if (m_options.continues && m_options.kept_records > 0 && m_options.commit_every > 0 &&
         m_format->grows_in_place())
       go_on_in_place();
@@ -76,6 +80,24 @@ private:
     commit(step, true);
   }
 
+  /// Subfiles, which no run continues, and files without sums are not saved.
+  void save_records(std::int64_t step) override {
+    const std::vector<OutputFile> files = m_format->files();
+    if (!m_sums || files.size() != 1 || files.front().owner != OutputFile::shared) return;
+    check_complete();
+    together(Phase::flush, [&] { m_format->save(); });
+    SavedEntry saved{std::filesystem::path(path()).filename().string(), step,
+                     static_cast<std::size_t>(m_records), m_digest};
+    MPI_Allreduce(MPI_IN_PLACE, &saved.digest, 1, MPI_UINT64_T, MPI_SUM, m_comm);
+    together(Phase::fsync, [&] {
+      require_own_files();
+      if (m_machine.is_first(m_rank)) fsync_path(m_written, m_call_disk);
+    });
+    together(Phase::fsync, [&] {
+      if (m_rank == 0) append_to_manifest(manifest_of(path()), saved_line_of(saved));
+    });
+  }
+
   void close_and_commit(std::int64_t step) override {
     keep_records();
     finish_record(step);
@@ -109,6 +131,30 @@ private:
     if (m_lock) watched(Phase::close, [&] { m_lock.reset(); });
   }
 
+  /// They are kept open, so that another file of their name is told from them. Local.
+  void know_files() {
+    m_own.clear();
+    for (const OutputFile& file : my_files())
+      m_own.push_back(std::make_unique<Descriptor>(with_suffix(m_written, file.suffix),
+                                                   O_PATH | O_NOFOLLOW, "expected to look at it"));
+  }
+
+  /// Error if a name (ncks -O, mv), the length or the lock is not that of this run any more. Local.
+  void require_own_files() const {
+    const std::vector<OutputFile> files = my_files();
+    for (std::size_t n = 0; n < m_own.size(); ++n) {
+      const std::string name = with_suffix(m_written, files[n].suffix),
+                        change = change_of(*m_own[n], name, m_least_size);
+      if (change.empty()) continue;
+      throw Error("file '" + name + "': it was " + change +
+                  " by another program while this run writes it; " +
+                  (has_its_name() ? "up to record " + std::to_string(m_saved_records) +
+                                        " its values had been saved in the former file"
+                                  : "nothing of it was saved"));
+    }
+    if (m_lock) m_lock->require_held();
+  }
+
   /// path.tmp holds only the header of this run, to be compared with the file, and is then removed.
   void go_on_in_place() {
     Format::Reopened reopened;
@@ -125,7 +171,9 @@ private:
       std::filesystem::remove(m_written);
     });
     m_written = path();
-    m_kept_size = reopened.size;
+    m_kept_size = m_least_size = reopened.size;
+    m_saved_records = m_options.kept_records;
+    together(Phase::open, [&] { know_files(); });
     m_reserved = my_files().empty() ? 0 : reopened.size;
     begin_with_kept_records();
   }
@@ -181,6 +229,7 @@ private:
   /// The owner of a file allocates its expected size, as far as the format can predict it.
   void reserve_bytes(std::uint64_t expected) {
     together(Phase::reserve, [&] {
+      require_own_files();
       const std::vector<OutputFile> mine = my_files();
       if (mine.empty() || expected <= m_reserved) return;
       reserve_space(with_suffix(m_written, mine.front().suffix), m_reserved, expected);
@@ -221,6 +270,7 @@ private:
     const std::string manifest = manifest_of(path());
     const std::vector<OutputFile> files = m_format->files();
     together(Phase::fsync, [&] {
+      require_own_files();
       for (const OutputFile& file : files) {
         const bool is_shared = file.owner == OutputFile::shared && m_machine.is_first(m_rank);
         if (file.owner == m_rank || is_shared)
@@ -240,6 +290,8 @@ private:
       fsync_folder_of(path());
     });
     m_written = path();
+    m_saved_records = m_records;
+    if (grows) m_least_size = m_format->expected_size(static_cast<std::uint64_t>(m_records));
     if (m_sums) m_sums->forget(static_cast<std::size_t>(m_records));
   }
 
@@ -254,6 +306,7 @@ private:
     }
     std::string lines;
     together(Phase::checksum, [&] {
+      require_own_files();
       for (const OutputFile& file : my_files()) lines += line_of_file(file, step, grows, of_shared);
     });
     if (!are_shared) watched(Phase::checksum, [&] { lines = gather(lines, m_comm); });
@@ -267,7 +320,8 @@ private:
     start_writeback(written);
     ManifestEntry line;
     line.name = std::filesystem::path(path() + file.suffix).filename().string();
-    line.size = std::filesystem::file_size(written);
+    std::error_code is_gone; // found, and told, before the line is written
+    line.size = std::filesystem::file_size(written, is_gone);
     line.step = step;
     line.records = static_cast<std::size_t>(m_records);
     line.grows = grows;
@@ -282,7 +336,10 @@ private:
 
   bool has_its_name() const { return m_written == path(); }
 
-  std::string m_written;      ///< path.tmp; in place, from the first commit on, path
+  std::string m_written; ///< path.tmp; in place, from the first commit on, path
+  std::vector<std::unique_ptr<Descriptor>> m_own; ///< this rank's files
+  std::uint64_t m_least_size = 0;                 ///< of this rank's file, since the last commit
+  std::int64_t m_saved_records = 0;               ///< at the last commit
   std::string m_metadata;     ///< fingerprint, on the owner of the file, from the first commit on
   std::optional<Lock> m_lock; ///< on rank 0, until the file is closed
   bool m_was_cut_off = false; ///< an earlier run has left path.tmp; on rank 0

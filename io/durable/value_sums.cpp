@@ -19,6 +19,22 @@ std::string sum_text(std::uint64_t sum) {
   return text;
 }
 
+std::uint64_t share_in_digest(const std::string& variable, std::size_t record, std::uint64_t sum) {
+  std::uint64_t name = 0xcbf29ce484222325; // FNV-1a
+  for (const char c : variable) name = (name ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return (2 * (name ^ (record + 1) * ValueSum::K) + 1) * sum; // times an odd number
+}
+
+std::uint64_t digest_of(const Sums& sums, const Schema& schema) {
+  std::uint64_t digest = 0;
+  for (const Variable& v : schema.variables) {
+    const auto found = sums.find(v.name);
+    for (std::size_t n = 0; found != sums.end() && n < found->second.size(); ++n)
+      digest += share_in_digest(v.name, schema.has_records(v) ? n : no_record, found->second[n]);
+  }
+  return digest;
+}
+
 void ValueSums::add(std::size_t v, std::size_t record, std::uint64_t sum) {
   const std::size_t n = record == no_record ? 0 : record;
   if (n < m_first) return; // put twice: an error of check_complete()
@@ -109,7 +125,7 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
   agree(comm, [&] { error.rethrow(); });
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
                 comm);
-  FoundSums found{{}, fingerprint(contents)};
+  FoundSums found{{}, fingerprint(contents), schema};
   auto next = sums.begin();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const auto end = next + static_cast<std::ptrdiff_t>(sums_of(v));

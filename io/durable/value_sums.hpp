@@ -125,6 +125,12 @@ using Sums = std::map<std::string, std::vector<std::uint64_t>>;
 /// "0123456789abcdef"
 std::string sum_text(std::uint64_t sum);
 
+/// The share of a sum, or of a rank's part of it, in the digest of many variables and records,
+/// which is the sum of all shares. `record`: no_record for a variable without.
+std::uint64_t share_in_digest(const std::string& variable, std::size_t record, std::uint64_t sum);
+/// Of all sums of a file with this schema.
+std::uint64_t digest_of(const Sums& sums, const Schema& schema);
+
 /// Run write(slabs); returns the sum of their values, written as `type` to a variable of this
 /// `shape`.
 template <class F>
@@ -167,6 +173,7 @@ private:
 struct FoundSums {
   Sums sums;
   std::string metadata; ///< fingerprint()
+  Schema schema;
 };
 
 /// The sums of the first `records` records of a file, read by all ranks or, on several nodes, by

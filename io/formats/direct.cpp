@@ -178,7 +178,7 @@ public:
   }
 
   std::uint64_t expected_size(std::uint64_t records) const override {
-    return padded_size(m_layout, records);
+    return m_layout.padded_size(records);
   }
   std::optional<std::uint64_t> first_byte(std::size_t v) const override {
     return m_layout.variables[v].begin;
@@ -200,11 +200,18 @@ public:
     error.rethrow();
     if (m_rank != 0) return;
     at(name() + "': expected to set its length",
-       [&] { m_file->set_size(padded_size(m_layout, records)); });
+       [&] { m_file->set_size(m_layout.padded_size(records)); });
   }
 
   /// The new history is made durable before the number of records: the manifest line covers both.
+  void save() override {
+    flush_values();
+    if (m_rank == 0) count_records();
+  }
+
   void count_records() override {
+    if (const std::string why = different_header(name(), 0); !why.empty())
+      throw Error("file '" + name() + "': another program has written to it: " + why);
     if (m_has_new_history) {
       const auto [begin, length] = history();
       write({begin, length, reinterpret_cast<const std::byte*>(m_header.data() + begin), header});
@@ -219,7 +226,7 @@ public:
   }
 
   Reopened reopen(const std::string& path, std::uint64_t records) override {
-    Reopened reopened{"", padded_size(m_layout, records)};
+    Reopened reopened{"", m_layout.padded_size(records)};
     on_rank_0(m_comm, [&] { reopened.why_not = different_header(path, reopened.size); });
     broadcast(reopened.why_not, m_comm);
     if (!reopened.why_not.empty()) return reopened;
@@ -305,7 +312,8 @@ private:
   /// How the header of an existing file of at least `size` bytes differs from this one; "" if it
   /// does not in a way that matters. Local, rank 0 only.
   std::string different_header(const std::string& path, std::uint64_t size) {
-    if (std::filesystem::file_size(path) < size) return "it is shorter than its records";
+    std::error_code is_gone; // then its header cannot be read
+    if (std::filesystem::file_size(path, is_gone) < size) return "it is shorter than its records";
     std::string found(m_header.size(), '\0');
     if (!std::ifstream(path, std::ios::binary)
              .read(found.data(), static_cast<std::streamsize>(found.size())))

@@ -79,6 +79,9 @@ public:
   /// Everything that was put has been handed to the file system.
   virtual void wait() = 0;
   virtual void close() = 0;
+  /// Everything that was put is in the file, whose header counts the records: what a later run
+  /// finds if this one is killed. After wait(). Collective.
+  virtual void save() {}
 
   /// A file that can grow in place is committed before it is closed: bytes beyond the records that
   /// its header counts are not part of it yet. flush_values() hands everything else to the system,

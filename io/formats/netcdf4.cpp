@@ -115,6 +115,7 @@ public:
   }
 
   void wait() override { m_error.rethrow(); }
+  void save() override { check(nc_sync(m_ncid), "flush"); }
   /// Ends on all ranks before nc_close if what is still in memory cannot be written.
   void close() override {
     agree(m_comm, [&] { check(nc_sync(m_ncid), "close"); });
@@ -134,6 +135,9 @@ public:
 
 private:
   void check(int status, const std::string& what) const {
+    if (status == NC_EHDFERR)
+      throw Error("file '" + m_path + "': " + what + "; found: " + nc_strerror(status) +
+                  cause_of_failed_write(0, m_path, 0));
     check_status<NetcdfC>(status, m_path, what);
   }
 

@@ -89,6 +89,8 @@ public:
     m_error.rethrow();
   }
 
+  void save() override { check(ncmpi_sync(m_ncid), "flush"); }
+
   void close() override {
     for (std::size_t v = 0; v < m_ids.size(); ++v) {
       if (m_ids[v] < 0) define_late(v);

@@ -21,19 +21,6 @@ ClassicLayout packed_layout(const Schema& schema) {
   return layout;
 }
 
-std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records) {
-  std::uint64_t end_of_fixed = layout.header_end, record_begin = ~std::uint64_t{0};
-  for (const ClassicLayout::Place& place : layout.variables) {
-    if (place.is_record) {
-      record_begin = std::min(record_begin, place.begin);
-    } else {
-      end_of_fixed = std::max(end_of_fixed, (place.begin + place.size + 3) / 4 * 4);
-    }
-  }
-  const std::uint64_t bytes = records * layout.record_size;
-  return bytes == 0 ? end_of_fixed : record_begin + bytes;
-}
-
 void append_runs(const Schema& schema, const ClassicLayout& layout, std::size_t v,
                  std::size_t record, const Box& box, const std::byte* data,
                  std::vector<Run>& runs) {

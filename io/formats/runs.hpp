@@ -23,9 +23,6 @@ namespace nunatak::io {
 /// last. For layouts, where a format does not report where its variables begin.
 ClassicLayout packed_layout(const Schema& schema);
 
-/// The size of a file with this many records, including the padding behind its last value.
-std::uint64_t padded_size(const ClassicLayout& layout, std::uint64_t records);
-
 /// Bytes that are contiguous both in the file and in a packed block.
 struct Run {
   std::uint64_t begin; ///< in the file

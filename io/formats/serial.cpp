@@ -51,6 +51,9 @@ public:
   }
 
   void wait() override {}
+  void save() override {
+    if (m_rank == 0) check(nc_sync(m_ncid), "flush");
+  }
   void close() override {
     if (m_rank != 0) return;
     for (std::size_t v = 0; v < m_ids.size(); ++v) {

@@ -103,13 +103,13 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
                            digits.find_first_not_of("0123456789") == std::string::npos;
     if (!is_number || std::stoull(digits) == 0) {
       throw Error(
-          "output chunk: expected auto, record or lengths by dimension (y=64,x=64), found '" +
+          "option -io_chunk: expected auto, record or lengths by dimension (y=64,x=64), found '" +
           text + "'");
     }
     std::vector<std::string> names;
     for (const Dimension& d : schema.dimensions) names.push_back(d.name);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw Error("output chunk: expected a dimension of the file (" + joined(names) +
+      throw Error("option -io_chunk: expected a dimension of the file (" + joined(names) +
                   "), found '" + name + "'");
     lengths[name] = std::stoull(digits);
   }

@@ -89,6 +89,7 @@ public:
     return m_inner->first_byte(v);
   }
   void close() override { m_inner->close(); }
+  void save() override { m_inner->save(); }
   bool grows_in_place() const override { return m_inner->grows_in_place(); }
   void flush_values() override { m_inner->flush_values(); }
   void count_records() override { m_inner->count_records(); }

@@ -210,6 +210,37 @@ std::uint64_t ClassicLayout::size(std::uint64_t of_records) const {
   return end;
 }
 
+std::uint64_t ClassicLayout::padded_size(std::uint64_t of_records) const {
+  std::uint64_t end_of_fixed = header_end, record_begin = ~std::uint64_t{0};
+  for (const Place& place : variables) {
+    if (place.is_record) {
+      record_begin = std::min(record_begin, place.begin);
+    } else {
+      end_of_fixed = std::max(end_of_fixed, round_up(place.begin + place.size));
+    }
+  }
+  const std::uint64_t bytes = of_records * record_size;
+  return bytes == 0 ? end_of_fixed : record_begin + bytes;
+}
+
+void end_after(const std::string& path, std::uint64_t records) {
+  const auto layout = read_classic_layout(path);
+  if (!layout) return;
+  if (std::filesystem::file_size(path) < layout->size(records))
+    throw Error("file '" + path + "': expected " + std::to_string(records) +
+                " records, found fewer");
+  const std::uint64_t size = layout->padded_size(records);
+  std::string count(layout->count_bytes, '\0'); // big-endian
+  for (std::size_t k = count.size(); k-- > 0; records >>= 8)
+    count[k] = static_cast<char>(records & 0xff);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(4); // behind the magic number
+  if (!file.write(count.data(), static_cast<std::streamsize>(count.size())).flush())
+    throw Error("file '" + path + "': expected to write its number of records");
+  file.close();
+  std::filesystem::resize_file(path, size);
+}
+
 void zero_padding(const std::string& path) {
   const auto layout = read_classic_layout(path);
   if (!layout) return;

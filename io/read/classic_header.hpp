@@ -26,6 +26,7 @@ struct ClassicLayout {
 
   /// Bytes up to the end of the last value with this many records, without the padding after it.
   std::uint64_t size(std::uint64_t of_records) const;
+  std::uint64_t padded_size(std::uint64_t of_records) const; ///< with that padding
 };
 
 /// nullopt without a classic magic number. Error if the header is cut off or has impossible sizes.
@@ -42,6 +43,10 @@ public:
 private:
   ClassicLayout m_before;
 };
+
+/// End a classic file, which may have more, behind this many records. Does nothing to other files.
+/// Error if it has fewer.
+void end_after(const std::string& path, std::uint64_t records);
 
 /// Write zeros to all bytes of a classic file that belong to no value: header space, alignment,
 /// padding to four bytes. ROMIO writes uninitialised memory there, PnetCDF omits the last padding;

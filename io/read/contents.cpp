@@ -132,7 +132,7 @@ NcFile::NcFile(const std::string& path) {
     fail("expected a NetCDF file, found something that is not a file");
   const auto layout = read_classic_layout(path);
   const std::uint64_t needed = layout ? layout->size(layout->records) : 0;
-  const std::uint64_t found = std::filesystem::file_size(path);
+  const std::uint64_t found = std::filesystem::file_size(path, ignored);
   if (found < needed) {
     fail("truncated: its header promises " + std::to_string(needed) + " bytes, found " +
          std::to_string(found));

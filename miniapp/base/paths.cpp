@@ -105,13 +105,16 @@ void check_name(const NamedFile& file) {
     throw Error(what + "expected a file, found something that is not a regular one");
 }
 
-/// Refuses a folder, and a path in a folder that does not exist or admits no new file.
-void require_writable(const NamedFile& file) {
+/// Refuses a folder, a file that is write-protected (unless `overwrite`), and a path in a folder
+/// that does not exist or admits no new file.
+void require_writable(const NamedFile& file, bool overwrite) {
   const std::string& path = file.path;
   const std::string what = "option " + file.option + ": cannot write '" + path + "': ";
   struct stat status {};
   if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode))
     throw Error(what + "expected a file, found a folder");
+  if (!overwrite && (is_protected(path) || is_protected(path + ".0000"))) // subfiles
+    throw Error(what + "the file is write-protected");
   const std::string folder = folder_of(path).string();
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     throw Error(what + "no such folder, or no permission to write in '" + folder + "'");
@@ -123,7 +126,14 @@ void require_writable(const NamedFile& file) {
 
 } // namespace
 
-void check_files(const std::vector<NamedFile>& all) {
+bool is_protected(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  const bool root_may = (status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) != 0; // root may always
+  return !root_may || access(path.c_str(), W_OK) != 0;
+}
+
+void check_files(const std::vector<NamedFile>& all, bool overwrite) {
   std::vector<NamedFile> files;
   std::copy_if(all.begin(), all.end(), std::back_inserter(files),
                [](const NamedFile& f) { return !f.path.empty(); });
@@ -134,7 +144,7 @@ void check_files(const std::vector<NamedFile>& all) {
     for (auto b = a + 1; b != files.end(); ++b) check_pair(*a, *b);
   }
   for (const NamedFile& file : files) {
-    if (file.is_written && !is_read(file.use)) require_writable(file);
+    if (file.is_written && !is_read(file.use)) require_writable(file, overwrite);
   }
 }
 

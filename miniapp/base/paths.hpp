@@ -26,8 +26,12 @@ struct NamedFile {
 /// Throws Error, naming options and files, if two of them are the same file or one belongs to the
 /// output of another, also through links and relative paths, if io reserves a name, or if one
 /// cannot be created: no such folder, no permission, or a folder. Compares device and inode; new
-/// files by folder and name. Creates nothing. Ignores empty paths. On rank 0.
-void check_files(const std::vector<NamedFile>& files);
+/// files by folder and name. Refuses to replace a write-protected file unless `overwrite`. Creates
+/// nothing. Ignores empty paths. On rank 0.
+void check_files(const std::vector<NamedFile>& files, bool overwrite = false);
+
+/// Nobody may write the file, or not this user. rename() would replace it all the same.
+bool is_protected(const std::string& path);
 
 /// Writes a report or a table as <path>.tmp and renames it, so that it is complete under its name.
 /// Special files (/dev/stdout, a pipe) are written directly. On rank 0; Errors name file and cause.

@@ -28,10 +28,7 @@ std::string launcher_of_several() {
   for (const char* variable : {sizes[0], sizes[1], sizes[2], "SLURM_STEP_NUM_TASKS"}) {
     if (number_in(variable) > 1) return variable;
   }
-  for (const char* rank : {"PMIX_RANK", "SLURM_PROCID"}) { // 0 in a batch script, too
-    if (number_in(rank) > 0) return rank;
-  }
-  return "";
+  return number_in("SLURM_PROCID") > 0 ? "SLURM_PROCID" : ""; // 0 in a batch script, too
 }
 
 } // namespace

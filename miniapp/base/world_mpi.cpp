@@ -2,6 +2,7 @@
 #include "io/agree.hpp"
 #include "io/async/servers.hpp"
 #include "io/formats/mpi_io.hpp"
+#include "io/last_words.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"
@@ -96,6 +97,7 @@ Processes::Processes(int argc, char** argv) : m_parts(std::make_unique<Parts>())
   io::prepare_mpi();
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided); // other threads use no MPI
+  io::give_last_words();
   m_parts->transport = value_on_command_line(argc, argv, "io_transport");
   meet(MPI_COMM_WORLD);
 }

@@ -17,7 +17,7 @@
 
 #include "kernels/grid/constants.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/log.hpp"
+#include "miniapp/base/printed.hpp"
 
 #include <array>
 #include <cmath>

@@ -52,7 +52,8 @@ public:
 
   explicit operator bool() const { return m_reason != 0; }
   const char* reason() const {
-    static const char* const names[] = {"", "the limit -run_wall", "SIGUSR1", "SIGTERM"};
+    static const char* const names[] = {
+        "", "the limit -run_wall", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGTERM"};
     return names[m_reason];
   }
 

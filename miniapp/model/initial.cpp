@@ -237,6 +237,9 @@ InitialState::~InitialState() = default;
 
 double InitialState::time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; }
 bool InitialState::continues() const { return m_input && m_input->time(); }
+std::optional<std::string> InitialState::series(const std::string& name) const {
+  return m_input ? m_input->series(name) : std::nullopt;
+}
 
 Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const Options& o = m_options;

@@ -3,12 +3,13 @@
 
 #include "kernels/ice/levels.hpp"
 #include "kernels/step/state.hpp"
-#include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/grid.hpp"
+#include "miniapp/model/log.hpp"
 #include "miniapp/model/options.hpp"
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -36,6 +37,8 @@ public:
 
   double time() const;    ///< s
   bool continues() const; ///< a restart
+  /// Of Input.
+  std::optional<std::string> series(const std::string& name) const;
   std::string title() const;
 
   /// False for a field of the ocean if this run has no ocean and its initial state had no such

@@ -14,11 +14,12 @@
 #include "kernels/pico/last_input.hpp"
 #include "kernels/step/state.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/base/printed.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/grid.hpp"
+#include "miniapp/model/log.hpp"
 #include "miniapp/model/options.hpp"
 #include "miniapp/model/output_schema.hpp"
 
@@ -396,6 +397,11 @@ public:
   }
 
   std::optional<double> time() const { return m_time; } ///< s
+  /// "records digest" of a series ("spatial", "timeseries") of the writing run at this time;
+  /// nullopt for other files, and of earlier versions.
+  std::optional<std::string> series(const std::string& name) const {
+    return m_reader.text("", "model_" + name + "_series");
+  }
   /// The writing run's choice for an option with "auto"; nullopt for other files.
   std::optional<std::string> choice(const std::string& option) const {
     return m_reader.text("", "option_" + option);
@@ -580,6 +586,25 @@ private:
     for (double& v : sum) v /= static_cast<double>(records);
     return sum;
   }
+  /// Throws Error if the least of the values as stored is -9999, which marks missing values in many
+  /// files and would be a bed 9999 m deep. Deeper ones are the deep sea. One reduction.
+  void refuse_marker(const FieldInfo& info, MpiRanks& ranks,
+                     const std::vector<double>& values) const {
+    constexpr double marker = -9999.0;
+    if (info.min > marker) return; // refused as out of range
+    const auto count = [&](auto is_one) {
+      return std::count_if(values.begin(), values.end(), is_one);
+    };
+    std::vector<std::vector<std::int64_t>> all{
+        {count([](double v) { return v == marker; }), count([](double v) { return v < marker; })}};
+    ranks.sum(all);
+    if (all[0][0] == 0 || all[0][1] > 0) return;
+    throw Error(m_reader.path() + ": variable '" + info.variable +
+                "': its smallest value, -9999, looks like a missing value that is not declared "
+                "(ncatted -a _FillValue," +
+                info.variable + ",o," + m_reader.type(info.variable)[0] + ",-9999 FILE)");
+  }
+
   /// The conversion from the units of the file.
   UnitConversion conversion(const std::string& variable, const std::string& to) const {
     if (to.empty()) return [](double v) { return v; };
@@ -596,6 +621,7 @@ private:
     const Patch patch = ranks.patch();
     const FileBlock points = block(grid, patch);
     std::vector<double> values = read_values(info, points), ice;
+    refuse_marker(info, ranks, values);
     if (!info.is_used) {
       const auto missing =
           std::count_if(values.begin(), values.end(), [](double v) { return v != v; });

@@ -11,9 +11,9 @@
 #pragma once
 
 #include "kernels/step/hybrid.hpp"
-#include "miniapp/base/log.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/initial.hpp"
+#include "miniapp/model/log.hpp"
 #include "miniapp/model/timers.hpp"
 
 #include <nlohmann/json.hpp>
@@ -66,7 +66,11 @@ public:
 
   double start_time() const { return m_initial.time(); }   ///< of the initial state, s
   bool continues() const { return m_initial.continues(); } ///< a restart
-  std::string title() const { return m_initial.title(); }  ///< "nunatak run from ..."
+  /// What the state says of a series of the run that is continued.
+  std::optional<std::string> series(const std::string& name) const {
+    return m_initial.series(name);
+  }
+  std::string title() const { return m_initial.title(); } ///< "nunatak run from ..."
   FieldList fields();        ///< state, forcing, and the diagnostics of the last diagnose()
   FieldList failed_fields(); ///< fields() and the residual, after an SsaError
   nlohmann::json report();   ///< input, ssa, ocean, messages

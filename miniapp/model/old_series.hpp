@@ -10,32 +10,58 @@
 #pragma once
 
 #include "io/agree.hpp"
+#include "io/durable/value_sums.hpp"
 #include "io/reader.hpp"
 #include "io/watchdog.hpp"
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/base/log.hpp"
+#include "miniapp/base/printed.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/grid.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <sstream>
 
 namespace nunatak {
+
+/// What a state says of a series of its run at its time: "21 0123456789abcdef", or "21 -" of files
+/// without sums.
+struct SeriesMark {
+  std::size_t records = 0;
+  std::optional<std::uint64_t> digest = {}; ///< of the last record
+
+  static SeriesMark of(const std::string& text) {
+    SeriesMark mark;
+    std::istringstream in(text);
+    std::string digest;
+    if (!(in >> mark.records >> digest))
+      throw Error("the state's mark of it: expected a number of records and a digest, found '" +
+                  text + "'");
+    if (digest != "-") mark.digest = std::strtoull(digest.c_str(), nullptr, 16);
+    return mark;
+  }
+  std::string text() const {
+    return std::to_string(records) + " " + (digest ? io::sum_text(*digest) : "-");
+  }
+};
 
 class OldSeries {
 public:
   /// True if the file exists, complete or as subfiles. Throws Error if only path.tmp exists: a run
-  /// was killed before it committed. Collective.
-  static bool exists(const std::string& path, MPI_Comm comm) {
+  /// was killed before it saved anything that can be recovered (`why_not`). Collective.
+  static bool exists(const std::string& path, MPI_Comm comm, const std::string& why_not) {
     int found = 0;
     const io::Watchdog::Scope scope(path, "look");
     io::on_rank_0(comm, [&] {
       found = std::filesystem::exists(path) || std::filesystem::exists(path + ".0000") ? 1 : 0;
       if (found == 0 && std::filesystem::exists(path + ".tmp"))
         throw Error("expected its records before the start, found only '" + path +
-                    ".tmp': the run that wrote them was killed before they were committed");
+                    ".tmp': the run that wrote them was killed before they were " +
+                    (why_not.empty() ? "saved" : "saved as a whole: " + why_not));
     });
     MPI_Bcast(&found, 1, MPI_INT, 0, comm);
     return found != 0;
@@ -46,10 +72,33 @@ public:
   /// dimensions, units or coordinates, begins after the start, or ends too early before it.
   OldSeries(const std::string& path, const io::Schema& schema, const Grid& grid, double start,
             double longest_gap, MPI_Comm comm, io::ReadOptions read_options)
-      : m_reader(path, comm, std::move(read_options)) {
+      : m_reader(path, comm, std::move(read_options)), m_start(start), m_comm(comm) {
     check_variables(schema);
     check_coordinates(grid);
-    check_times(start, longest_gap);
+    check_times(longest_gap);
+  }
+
+  /// Throws Error unless the last kept record is that of the run which wrote the state, and as many
+  /// are there. A later run may have added one at the start: it is not kept. Collective.
+  void require_own(const SeriesMark& mark, const io::Schema& schema, const Patch& patch) {
+    const auto is_own = [&] {
+      return m_kept > 0 && digest(schema, patch, m_kept - 1) == *mark.digest;
+    };
+    bool is_right = !mark.digest || is_own();
+    if (!is_right && m_kept > 0 && last() > m_start - same_time) {
+      m_kept -= 1;
+      is_right = is_own();
+      if (!is_right) m_kept += 1;
+    }
+    if (m_kept < mark.records)
+      throw Error("expected " + std::to_string(mark.records) + " records up to " +
+                  in_years(m_start) + ", as the state says, found " + std::to_string(m_kept) +
+                  ": records are missing");
+    if (m_kept > 0 && mark.records == 0)
+      throw Error("the run that wrote the state had no such file: it is another run's");
+    if (m_kept > 0 && !is_right)
+      throw Error("its record of " + in_years(last()) +
+                  " is not the one of the run that wrote the state: it is another run's");
   }
 
   std::size_t records() const { return m_kept; } ///< kept: up to the start
@@ -138,53 +187,82 @@ private:
     }
   }
 
-  void check_times(double start, double longest_gap) {
+  void check_times(double longest_gap) {
     m_times = m_reader.read_all("time");
     for (std::size_t n = 0; n < m_times.size(); ++n) {
       if (!(n == 0 ? std::isfinite(m_times[0]) : m_times[n] > m_times[n - 1]))
         throw Error("its times do not increase");
     }
-    const auto after = std::upper_bound(m_times.begin(), m_times.end(), start + same_time);
+    const auto after = std::upper_bound(m_times.begin(), m_times.end(), m_start + same_time);
     m_kept = static_cast<std::size_t>(after - m_times.begin());
     if (m_times.empty()) return;
     if (m_kept == 0)
       throw Error("it begins in " + in_years(m_times[0]) + ", after the start of this run in " +
-                  in_years(start));
-    if (last() < start - longest_gap - same_time)
-      throw Error("it ends in " + in_years(last()) + ", and this run starts in " + in_years(start) +
-                  ": records are missing");
+                  in_years(m_start));
+    if (last() < m_start - longest_gap - same_time)
+      throw Error("it ends in " + in_years(last()) + ", and this run starts in " +
+                  in_years(m_start) + ": records are missing");
   }
 
-  void copy(io::File& file, const io::Variable& v, const Patch& patch, std::size_t record) const {
+  static bool is_cut(const io::Variable& v) { return has(v, "y") && has(v, "x"); }
+
+  /// f(values, block): this rank's part of a variable, as stored; the whole of one that is not cut.
+  template <class F>
+  void read(const io::Schema& schema, const io::Variable& v, const Patch& patch, std::size_t record,
+            const F& f) const {
     const auto size = [](int n) { return static_cast<std::size_t>(n); };
-    const bool records = file.schema().has_records(v), cut = has(v, "y") && has(v, "x");
+    const bool records = schema.has_records(v), cut = is_cut(v);
     io::Block block;
-    const io::Indices shape = file.schema().shape(v);
+    const io::Indices shape = schema.shape(v);
     for (std::size_t d = records ? 1 : 0; d < shape.size(); ++d) {
       const bool y = cut && v.dimensions[d] == "y", x = cut && v.dimensions[d] == "x";
       block.start.push_back(y ? size(patch.ys) : x ? size(patch.xs) : 0);
       block.count.push_back(y ? size(patch.ym) : x ? size(patch.xm) : shape[d]);
     }
-    const auto put = [&](const auto& values) {
-      if (cut) file.put(v.name, record, block, values.data());
-      if (!cut) file.put_all(v.name, record, values);
-    };
     const io::Box own{block.start, block.count}, box = records ? own.in_record(record) : own;
     if (v.type == io::Type::int32) {
       const std::vector<std::int64_t> values =
           m_reader.read_block_int(v.name, box.start, box.count);
-      put(std::vector<int>(values.begin(), values.end()));
+      f(std::vector<int>(values.begin(), values.end()), block);
     } else {
       std::vector<double> values = m_reader.read_block(v.name, box.start, box.count);
       const auto fill = m_reader.number(v.name, "_FillValue"); // the reader returns it as NaN
       for (double& value : values) value = fill && std::isnan(value) ? *fill : value;
-      put(values);
+      f(values, block);
     }
+  }
+
+  void copy(io::File& file, const io::Variable& v, const Patch& patch, std::size_t record) const {
+    read(file.schema(), v, patch, record, [&](const auto& values, const io::Block& block) {
+      if (is_cut(v)) file.put(v.name, record, block, values.data());
+      if (!is_cut(v)) file.put_all(v.name, record, values);
+    });
+  }
+
+  /// As File::digest_of_last_record(). Collective.
+  std::uint64_t digest(const io::Schema& schema, const Patch& patch, std::size_t record) const {
+    std::uint64_t all = 0;
+    for (std::size_t n = 0; n < schema.variables.size(); ++n) {
+      const io::Variable& v = schema.variables[n];
+      if (!schema.has_records(v)) continue;
+      read(schema, v, patch, record, [&](const auto& values, const io::Block& block) {
+        if (!is_cut(v) && io::rank_in(m_comm) > 0) return; // rank 0 has all of it
+        const auto* const bytes = reinterpret_cast<const std::byte*>(values.data());
+        const io::Slabs slabs{io::row_major({block.start, block.count}, bytes, v.type)};
+        all += io::share_in_digest(
+            v.name, io::no_record,
+            io::summed(slabs, v.type, schema.record_shape(n), [](const io::Slabs&) {}));
+      });
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_UINT64_T, MPI_SUM, m_comm);
+    return all;
   }
 
   io::Reader m_reader;
   std::vector<double> m_times; // days
   std::size_t m_kept = 0;
+  double m_start; // of the run, days
+  MPI_Comm m_comm;
 };
 
 } // namespace nunatak

@@ -109,9 +109,11 @@ void add_start_and_grid(OptionTable& table, Options& o) {
                    "largest number of steps (0: no limit); without -run_years the number of steps",
                    0));
   table.add(number("dt_max", o.dt_max, "year", "longest time step", 1e-6, longest_run));
-  table.add(duration("run_wall", o.run_wall,
-                     "wall-clock limit (3h50m, 90min, 3:50:00): the run ends before it, writes its "
-                     "state and exits with status 85, as it does after SIGTERM or SIGUSR1"));
+  table.add(
+      duration("run_wall", o.run_wall,
+               "wall-clock limit (3h50m, 90min, 3:50:00): the run ends before it, writes its "
+               "state and exits with status 85, as it does after SIGTERM, SIGUSR1, SIGUSR2 or "
+               "SIGXCPU"));
 }
 
 void add_ice(OptionTable& table, Options& o) {
@@ -202,14 +204,14 @@ void add_output(OptionTable& table, Options& o) {
   table.add(number("spatial_every", o.spatial_every, "year", "time between maps", 0, longest_run));
   table.add(text("timeseries_file", o.timeseries_file, "scalars at every time step"));
   table.add(flag("overwrite", o.overwrite,
-                 "replacement of the files of maps and scalars by a restarted run (no: it "
-                 "continues them, or refuses to start)"));
+                 "replacement of write-protected files, and of the files of maps and scalars by a "
+                 "restarted run (no: it continues them, or refuses to start)"));
   table.add(number("io_commit_every", o.io_commit_every, "",
                    "records after which a growing file of format direct is made durable (0, and "
-                   "other formats: when it is closed)",
+                   "other formats: when it is closed; they are saved before each snapshot)",
                    0));
   table.add(choice("io_order", o.io_order, "yxz|zyx",
-                   "order of dimensions in files: as in memory, or levels first"));
+                   "order of dimensions in files: as in memory, or levels first (for GDAL)"));
   table.add(number("io_budget", o.io_budget, "%",
                    "percentage of the run time spent on output above which a warning is printed "
                    "(0: never; by default only in runs of a minute or more)",
@@ -276,7 +278,7 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
       {"-report", o.report}};
   for (const std::string& file : options_files)
     files.push_back({"-options_file", file, FileUse::read});
-  check_files(files);
+  check_files(files, o.overwrite);
   for (const std::string& path : {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file}) {
     if (!path.empty()) io::require_manifest(path);
   }

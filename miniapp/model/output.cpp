@@ -2,6 +2,7 @@
 
 #include "io/agree.hpp"
 #include "io/durable/manifest.hpp"
+#include "io/durable/recover.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/formats/storage.hpp"
 #include "io/registry.hpp"
@@ -10,11 +11,14 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/parse.hpp"
+#include "miniapp/base/paths.hpp"
+#include "miniapp/base/printed.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/variables.hpp"
-#include "miniapp/model/old_series.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -37,6 +41,30 @@ std::string padded(std::string lines) {
   constexpr std::size_t block = 4096;
   lines.resize((lines.size() / block + 1) * block, ' ');
   return lines;
+}
+
+/// "s_00010.000.nc" of -snapshot_file s.nc or s.
+std::string snapshot_path(std::string stem, double year) {
+  if (ends_with(stem, ".nc")) stem.resize(stem.size() - 3);
+  return stem + printed("_%09.3f.nc", year);
+}
+
+/// Throws Error if a snapshot of a later year is there and write-protected. On rank 0.
+void check_snapshots(const std::string& option, double start_year) {
+  namespace fs = std::filesystem;
+  const fs::path first = snapshot_path(option, 0.0);
+  const std::string stem =
+      first.filename().string().substr(0, first.filename().string().rfind('_') + 1);
+  const fs::path folder = first.has_parent_path() ? first.parent_path() : ".";
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.compare(0, stem.size(), stem) != 0) continue;
+    const double year = std::strtod(name.c_str() + stem.size(), nullptr);
+    const bool is_one = name == fs::path(snapshot_path(option, year)).filename().string();
+    if (is_one && year > start_year && is_protected(entry.path().string()))
+      throw Error("option -snapshot_file: cannot write '" + entry.path().string() +
+                  "': the file is write-protected (-overwrite replaces it)");
+  }
 }
 
 /// The field of that name, or nullptr.
@@ -66,9 +94,10 @@ io::Block block_of(const Patch& p, bool columns, const Array& array, bool levels
 
 Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars,
                std::string history, Timers& timers, const Log& log)
-    : m_options(options), m_grid(model.grid()), m_ranks(model.ranks()), m_start(model.start_time()),
-      m_continues(model.continues()), m_title(model.title()), m_history(std::move(history)),
-      m_timers(timers), m_log(log), m_spatial_vars(names_in(options.spatial_vars)) {
+    : m_options(options), m_model(model), m_grid(model.grid()), m_ranks(model.ranks()),
+      m_start(model.start_time()), m_continues(model.continues()), m_title(model.title()),
+      m_history(std::move(history)), m_timers(timers), m_log(log),
+      m_spatial_vars(names_in(options.spatial_vars)) {
   for (const std::string& name : m_spatial_vars) {
     try {
       variable_info(name);
@@ -83,20 +112,28 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
       throw Error("option -spatial_vars: " + name + " is not computed in this run" + why);
     }
   }
+  if (io::has_features(options.io, io::storage)) { // now, not at the end of the run
+    const io::Schema schema = state_schema(options.output, model.fields(), true);
+    for (const io::Variable& v : schema.variables) io::chunk_shape(schema, v, options.io);
+  }
+  io::on_rank_0(m_ranks.comm(), [&] {
+    if (options.snapshot_file.empty() || options.overwrite) return;
+    check_snapshots(options.snapshot_file, m_start / seconds_per_year);
+  });
   m_writer = io::make_writer(m_ranks.comm(), options.io);
 
   Timers::Scope scope(m_timers, "output: open");
   m_spatial =
-      open_series("-spatial_file", options.spatial_file,
+      open_series("spatial", options.spatial_file,
                   map_schema(m_grid, m_spatial_vars, m_title, m_history, options.io_order == "zyx"),
                   calendar_days(options.spatial_every * seconds_per_year));
   if (m_spatial.file && m_spatial.records == 0) put_coordinates(*m_spatial.file);
-  m_series = open_series("-timeseries_file", options.timeseries_file,
+  m_series = open_series("timeseries", options.timeseries_file,
                          series_schema(scalars, m_title, m_history), 0.0);
 }
 
 /// `longest_gap`: largest interval (days) between records of one series.
-Output::Series Output::open_series(const std::string& option, const std::string& path,
+Output::Series Output::open_series(const std::string& name, const std::string& path,
                                    io::Schema schema, double longest_gap) {
   Series series;
   if (path.empty()) return series;
@@ -104,14 +141,25 @@ Output::Series Output::open_series(const std::string& option, const std::string&
   std::string history = m_history;
   if (m_continues && !m_options.overwrite && m_options.io.format != "null") {
     try {
-      if (OldSeries::exists(path, m_ranks.comm())) {
+      const io::Recovered recovered = io::recover(m_ranks.comm(), path);
+      if (recovered.records > 0)
+        m_log.line(path + ": " + std::to_string(recovered.records) +
+                   " records of a run that was killed are recovered");
+      if (OldSeries::exists(path, m_ranks.comm(), recovered.why_not)) {
         if (m_options.i_verify) // otherwise a flipped bit would be copied and get a new checksum
           io::require_intact(m_ranks.comm(), path);
         old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(),
                     input_options(m_options));
+        if (const std::optional<std::string> mark = m_model.series(name)) {
+          series.kept = SeriesMark::of(*mark);
+          old->require_own(series.kept, schema, m_ranks.patch());
+        } else {
+          m_log.line(path + ": whether it is of the run that wrote the state is not known (an "
+                            "earlier version wrote it)");
+        }
       }
     } catch (const Error& error) {
-      throw Error("option " + option + ": this run continues another one, but not its file '" +
+      throw Error("option -" + name + "_file: this run continues another one, but not its file '" +
                   path + "' (-overwrite replaces it): " + error.what());
     }
   }
@@ -122,11 +170,13 @@ Output::Series Output::open_series(const std::string& option, const std::string&
     m_log.line(path + ": " + std::to_string(old->records()) + " records are kept, " +
                std::to_string(old->later()) + " later ones are computed again");
   }
+  series.kept.records = series.records;
   for (io::Attribute& attribute : schema.attributes) {
     if (attribute.name == "history") attribute = {"history", padded(history)};
     if (attribute.name == "title" && old && !old->title().empty())
       attribute = {"title", old->title()};
   }
+  warn_of_kill(path);
   series.file = open(path, schema,
                      {io::FileKind::append, m_options.io_commit_every,
                       static_cast<std::int64_t>(series.records), series.records > 0});
@@ -139,6 +189,28 @@ Output::Series Output::open_series(const std::string& option, const std::string&
     old->copy(*series.file, m_ranks.patch());
   }
   return series;
+}
+
+/// Snapshots are for runs that may be killed: says if this series would be lost then.
+void Output::warn_of_kill(const std::string& path) const {
+  if (m_options.snapshot_file.empty() || m_options.io.format == "null") return;
+  const bool in_subfiles = io::layout_row(m_options.io).subfiles,
+             in_place = io::has_features(m_options.io, io::by_runs) &&
+                        m_options.io_commit_every > 0 && !in_subfiles;
+  if (in_place || (!in_subfiles && io::makes_sums(m_options.io))) return;
+  m_log.line(path + ": if this run is killed, no run can continue it with these records: " +
+             (in_subfiles ? "they are in subfiles (-io_layout " + m_options.io.layout + ")"
+                          : "they have no sums (-io_checksum none)"));
+}
+
+/// Of a series at this time, for a state. Collective.
+SeriesMark Output::mark_of(const Series& series) const {
+  if (!series.file) return {};
+  if (series.records == series.kept.records) return series.kept;
+  SeriesMark mark{series.records};
+  const std::uint64_t digest = series.file->digest_of_last_record();
+  if (io::makes_sums(m_options.io)) mark.digest = digest;
+  return mark;
 }
 
 /// Begins a record at this time (days); false if the series has it, as after a restart.
@@ -163,7 +235,7 @@ std::unique_ptr<io::File> Output::open(const std::string& path, const io::Schema
   return file;
 }
 
-/// x, y, z, lat, lon of a file of map_schema().
+/// x, y, z, lat, lon, cell_area of a file of map_schema().
 void Output::put_coordinates(io::File& file) {
   std::vector<double> x, y;
   for (int i = 0; i < m_grid.Mx(); ++i) x.push_back(m_grid.x(i));
@@ -182,12 +254,14 @@ void Output::put_coordinates(io::File& file) {
       const auto place = m_grid.projection->inverse(x[static_cast<std::size_t>(i)],
                                                     y[static_cast<std::size_t>(j)]);
       m_lat.push_back(place.lat), m_lon.push_back(place.lon);
+      m_area.push_back(m_grid.dx * m_grid.dy / (place.scale * place.scale));
     }
   }
   const auto size = [](int n) { return static_cast<std::size_t>(n); };
   const io::Block block{{size(patch.ys), size(patch.xs)}, {size(patch.ym), size(patch.xm)}, {}};
   file.put("lat", block, m_lat.data());
   file.put("lon", block, m_lon.data());
+  file.put("cell_area", block, m_area.data());
 }
 
 void Output::put_field(io::File& file, std::size_t record, const Field& field) {
@@ -222,8 +296,9 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
   }
 }
 
-void Output::write_state(const std::string& path, const Clock& clock, const FieldList& fields,
-                         bool diagnostics) {
+/// Throws Error naming `path` if a variable that a restart needs is not among the fields.
+io::Schema Output::state_schema(const std::string& path, const FieldList& fields,
+                                bool diagnostics) const {
   std::vector<std::string> names;
   std::string state_names; // read by a restart; the rest is diagnosed again
   for (const VariableInfo& variable : variables()) {
@@ -237,9 +312,18 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
     if (restart || (diagnostics && field != nullptr)) names.emplace_back(variable.name);
   }
   io::Schema schema = map_schema(m_grid, names, m_title, m_history, m_options.io_order == "zyx");
+  schema.attributes.emplace_back("model_state_variables", state_names);
+  return schema;
+}
+
+void Output::write_state(const std::string& path, const Clock& clock, const FieldList& fields,
+                         bool diagnostics) {
+  io::Schema schema = state_schema(path, fields, diagnostics);
   schema.attributes.emplace_back("model_time_seconds", clock.time());
   schema.attributes.emplace_back("model_grid_spacing", std::vector<double>{m_grid.dx, m_grid.dy});
-  schema.attributes.emplace_back("model_state_variables", state_names);
+  for (const auto& [name, series] : {std::pair{"spatial", &m_spatial}, {"timeseries", &m_series}})
+    schema.attributes.emplace_back("model_" + std::string(name) + "_series",
+                                   mark_of(*series).text());
   for (const auto& [name, value] : {std::pair{"init", m_options.init},
                                     {"stress", m_options.stress},
                                     {"rheology", m_options.rheology},
@@ -273,9 +357,7 @@ void Output::log_layout(const io::File& file) const {
 
 void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
   Timers::Scope scope(m_timers, "output: snapshot");
-  std::string stem = m_options.snapshot_file;
-  if (ends_with(stem, ".nc")) stem.resize(stem.size() - 3);
-  m_last_state = stem + printed("_%09.3f.nc", clock.time() / seconds_per_year);
+  m_last_state = snapshot_path(m_options.snapshot_file, clock.time() / seconds_per_year);
   m_last_state_time = clock.time();
   if (m_series.file)
     // a restart from this snapshot continues the series

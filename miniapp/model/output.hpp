@@ -4,9 +4,10 @@
 #pragma once
 
 #include "io/writer.hpp"
-#include "miniapp/base/log.hpp"
 #include "miniapp/model/clock.hpp"
+#include "miniapp/model/log.hpp"
 #include "miniapp/model/model.hpp"
+#include "miniapp/model/old_series.hpp"
 #include "miniapp/model/options.hpp"
 #include "miniapp/model/output_schema.hpp"
 #include "miniapp/model/timers.hpp"
@@ -58,9 +59,14 @@ private:
     std::unique_ptr<io::File> file;
     std::size_t records = 0;
     double last = -HUGE_VAL; ///< time of the last record, days
+    SeriesMark kept;         ///< what the state says of the records that are kept
   };
-  Series open_series(const std::string& option, const std::string& path, io::Schema schema,
+  /// `name`: of the option, without _file.
+  Series open_series(const std::string& name, const std::string& path, io::Schema schema,
                      double longest_gap);
+  void warn_of_kill(const std::string& path) const;
+  SeriesMark mark_of(const Series& series) const;
+  io::Schema state_schema(const std::string& path, const FieldList& fields, bool diagnostics) const;
   bool begin_record(Series& series, double time) const;
   void write_snapshot(const Clock& clock, const FieldList& fields);
   /// Opens a file through the writer and logs, once, hints without effect.
@@ -77,12 +83,13 @@ private:
   void check_budget(nlohmann::json& json) const;
 
   const Options& m_options;
+  const Model& m_model;
   const Grid& m_grid;
   MpiRanks& m_ranks;
   double m_start; // s
   bool m_continues;
   std::string m_title, m_history;
-  std::vector<double> m_lat, m_lon; ///< of the patch; computed for the first file and kept
+  std::vector<double> m_lat, m_lon, m_area; ///< of the patch; computed for the first file and kept
   Timers& m_timers;
   const Log& m_log;
   std::unique_ptr<io::Writer> m_writer;

@@ -64,6 +64,13 @@ void add_projection(io::Schema& schema, const PolarStereographic& p) {
          Type::float64,
          {"y", "x"},
          {{"standard_name", meaning}, {"long_name", meaning}, {"units", units}}});
+  schema.variables.push_back({"cell_area",
+                              Type::float64,
+                              {"y", "x"},
+                              {{"standard_name", "cell_area"},
+                               {"long_name", "area of the cell on the ellipsoid"},
+                               {"units", "m2"},
+                               {"grid_mapping", "mapping"}}});
 }
 
 io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_first) {
@@ -83,6 +90,7 @@ io::Variable map_variable(const VariableInfo& info, bool projected, bool levels_
   if (projected) {
     v.attributes.emplace_back("grid_mapping", "mapping");
     v.attributes.emplace_back("coordinates", "lat lon");
+    v.attributes.emplace_back("cell_measures", "area: cell_area");
   }
   return v;
 }

@@ -1,5 +1,5 @@
 // Polar stereographic projection of the ellipsoid (Snyder 1987, Map Projections: A Working Manual,
-// eqs. 14-15, 15-9, 21-39 to 21-41, with the series 3-5), and its CF description.
+// eqs. 14-15, 15-9, 21-32 to 21-41, with the series 3-5), and its CF description.
 #pragma once
 
 #include <cmath>
@@ -18,8 +18,9 @@ struct PolarStereographic {
 
   struct LatLon {
     double lat, lon; ///< degrees
+    double scale;    ///< a metre on the ellipsoid is so many on the map
   };
-  /// Latitude and longitude of the point (x, y), in metres.
+  /// Of the point (x, y), in metres.
   LatLon inverse(double x, double y) const {
     const double pi = 3.14159265358979323846, degree = pi / 180.0;
     const double f = inverse_flattening > 0.0 ? 1.0 / inverse_flattening : 0.0;
@@ -28,17 +29,18 @@ struct PolarStereographic {
     const double sign = latitude_of_projection_origin > 0.0 ? 1.0 : -1.0; // the south is mirrored
     const double X = x - false_easting, Y = y - false_northing, rho = std::hypot(X, Y);
 
-    // rho = a m_c t / t_c; for a standard parallel at the pole a (1 + sin) ...: eq. 21-33
-    double t = 0.0;
+    // rho = c t: eqs. 21-34, and 21-33 for a standard parallel at the pole
+    const auto m = [&](double sine, double cosine) {
+      return cosine / std::sqrt(1.0 - e2 * sine * sine);
+    };
+    const double at_pole = std::sqrt(std::pow(1.0 + e, 1.0 + e) * std::pow(1.0 - e, 1.0 - e));
+    double c = 2.0 * semi_major_axis / at_pole;
     if (phi_c < pi / 2.0 - 1e-10) {
       const double t_c =
           std::tan(pi / 4.0 - phi_c / 2.0) / std::pow((1.0 - e * s) / (1.0 + e * s), e / 2.0);
-      const double m_c = std::cos(phi_c) / std::sqrt(1.0 - e2 * s * s);
-      t = rho * t_c / (semi_major_axis * m_c);
-    } else {
-      t = rho * std::sqrt(std::pow(1.0 + e, 1.0 + e) * std::pow(1.0 - e, 1.0 - e)) /
-          (2.0 * semi_major_axis);
+      c = semi_major_axis * m(s, std::cos(phi_c)) / t_c;
     }
+    const double t = rho / c;
     const double chi = pi / 2.0 - 2.0 * std::atan(t), e4 = e2 * e2, e6 = e4 * e2, e8 = e4 * e4;
     const double phi =
         chi + (e2 / 2.0 + 5.0 * e4 / 24.0 + e6 / 12.0 + 13.0 * e8 / 360.0) * std::sin(2.0 * chi) +
@@ -48,7 +50,9 @@ struct PolarStereographic {
     double lon = straight_vertical_longitude_from_pole + std::atan2(X, -sign * Y) / degree;
     if (lon > 180.0) lon -= 360.0;
     if (lon <= -180.0) lon += 360.0;
-    return {sign * phi / degree, lon};
+    const double scale = t > 1e-9 ? rho / (semi_major_axis * m(std::sin(phi), std::cos(phi)))
+                                  : c * at_pole / (2.0 * semi_major_axis); // eqs. 21-32, 21-35
+    return {sign * phi / degree, lon, scale};
   }
 
   /// The projection as well-known text (CF attribute crs_wkt).

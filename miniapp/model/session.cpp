@@ -1,5 +1,6 @@
 #include "miniapp/model/session.hpp"
 
+#include "io/options.hpp"
 #include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
@@ -76,6 +77,7 @@ Session::Session(int argc, char** argv)
       m_words.push_back(argv[a]);
     }
   }
+  watch();
   int petsc_argc = static_cast<int>(m_words.size());
   m_words.push_back(nullptr);
   char** petsc_argv = m_words.data();
@@ -90,6 +92,15 @@ Session::Session(int argc, char** argv)
                              "; ~/.petscrc, .petscrc, petscrc and "
                              "PETSC_OPTIONS, if any, must be readable and hold '-option value'");
   std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are still written
+}
+
+/// By the command line, before any file of options is read, which may hang.
+void Session::watch() const {
+  const std::string patience = value_on_command_line(m_argc, m_argv, "io_patience");
+  io::Options options;
+  if (!patience.empty())
+    io::set_knob(options, *io::find_knob("patience"), patience, "option -io_patience");
+  io::Watchdog::of_process().set(m_comm, options.patience.count);
 }
 
 bool Session::read(OptionTable& table) {

@@ -31,6 +31,8 @@ public:
   bool has_arguments() const { return m_argc > 1; }
 
 private:
+  void watch() const;
+
   int m_argc;
   char** m_argv;
   Libraries m_libraries;

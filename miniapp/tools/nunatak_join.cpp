@@ -4,6 +4,7 @@
 //   mpiexec -n 4 nunatak-join -i run.nc -o joined.nc -io_format netcdf4 -io_deflate 1
 //
 // Neighbour: io/layouts/split_files.hpp.
+#include "io/durable/manifest.hpp"
 #include "io/layouts/split_files.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 struct JoinOptions {
   std::string input, output;
+  bool verify = true;
   io::Options how;
 };
 
@@ -30,6 +32,13 @@ void run(const JoinOptions& options) {
     check_files(
         {{"-i", options.input, FileUse::subfiles}, {"-o", options.output, FileUse::netcdf}});
   });
+  if (options.verify) {
+    try {
+      io::require_intact(world_comm(), options.input, true);
+    } catch (const Error& error) { // on all ranks
+      throw Error(std::string(error.what()) + "; -i_verify no joins it all the same");
+    }
+  }
   const io::Joined joined = io::join(world_comm(), options.input, options.output, options.how);
   if (World().rank() == 0) {
     std::cout << "joined " << joined.subfiles << " subfiles of " << options.input << ", "
@@ -48,6 +57,9 @@ int main(int argc, char** argv) {
     table.section("Files");
     table.add(text("i", options.input,
                    "name without its number: run.nc for run.nc.0000, run.nc.0001, ..."));
+    table.add(flag("i_verify", options.verify,
+                   "verification of the subfiles against the checksums in manifest.jsonl, if there "
+                   "are any"));
     table.add(text("o", options.output, "file to write"));
     add_io_options(table, options.how);
     if (table.read(argc, argv)) run(options);

@@ -31,7 +31,7 @@ io::Schema schema_of(const SteppedRun& run) {
   const io::Type real = io::Type::float64, integer = io::Type::int32;
   for (const char* axis : {"x", "y", "z"}) add(axis, real, {axis});
   add("mapping", integer, {});
-  for (const char* place : {"lat", "lon"}) add(place, real, {"y", "x"});
+  for (const char* place : {"lat", "lon", "cell_area"}) add(place, real, {"y", "x"});
   add("time", real, {"time"});
   for (const VariableInfo& v : variables()) {
     const std::string name = v.name;

@@ -45,6 +45,25 @@ def test_an_input_that_hangs_is_named(nunatak, tmp_path, method):
             assert run.status == 0 and k > 1, run.text
 
 
+def test_options_that_hang_are_named(nunatak, tmp_path):
+    """With the patience of the command line, though not all of it has been read."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "o.opt").write_text("-init dome\n-grid_Mx 11\n-run_steps 1\n")
+    run = nunatak("-options_file", folder / "o.opt", "-io_patience", "2", ranks=2, environment=hanging(folder, "read", 1), timeout=LONGEST)
+    failed(run, "in/o.opt'", "in phase 'read'", "-io_patience")
+
+
+def test_a_library_that_aborts_is_named(tmp_path):
+    """Here by a signal; PnetCDF and C++ do so where memory fails."""
+    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", environment=hanging(tmp_path, "fsync", 1))
+    while not tmp_path.with_name(tmp_path.name + ".struck").exists():
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGABRT)
+    assert "error: rank 0: a library ends the run in phase 'fsync' of file 'end.nc'" in process.communicate(timeout=LONGEST)[1]
+    assert process.returncode == -signal.SIGABRT
+
+
 @pytest.mark.parametrize("call", ["open", "unlink", "fsync", "rename"])
 def test_no_call_of_the_output_is_unwatched(nunatak, tmp_path, call):
     """The name is taken, the manifest read and written, the lock removed, the report written."""
@@ -141,19 +160,20 @@ def test_a_run_in_which_nothing_advances_is_ended(tmp_path, options, stopped, wh
 @pytest.mark.parametrize("which", ["server", "mpiexec"])
 @pytest.mark.parametrize("transport", ["async:1", "async:1+1"])
 def test_a_signal_to_any_process_saves_the_state(tmp_path, which, transport):
-    """mpiexec itself waits before it sends SIGTERM (odls_base_sigkill_timeout), and the state is saved before."""
+    """mpiexec sends SIGTERM to its ranks after some seconds (odls_base_sigkill_timeout), and SIGKILL after as many more."""
+    patience = 10
     process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-timeseries_file", "s.nc", "-io_transport", transport, "-o", "end.nc",
-                            ranks=4, environment={f"{mca}_odls_base_sigkill_timeout": "30" for mca in ("OMPI_MCA", "PRTE_MCA")})
+                            ranks=4, environment={f"{mca}_odls_base_sigkill_timeout": str(patience) for mca in ("OMPI_MCA", "PRTE_MCA")})
     wait_for_steps(process)
     begin = time.time()
     os.kill(process.pid if which == "mpiexec" else ranks_of(process)[3], signal.SIGTERM)
-    while not (tmp_path / "end.nc").exists() and time.time() < begin + 28:
+    while not (tmp_path / "end.nc").exists() and time.time() < begin + 2 * patience - 1:
         time.sleep(0.05)
-    assert (tmp_path / "end.nc").exists() and time.time() < begin + 28
+    assert (tmp_path / "end.nc").exists() and time.time() < begin + 2 * patience - 1
     if which == "mpiexec":
         process.kill()
         process.communicate()
         return
-    out, err = process.communicate(timeout=2 * 30 + LONGEST)  # ranks may stay until mpiexec kills them
+    out, err = process.communicate(timeout=2 * patience + LONGEST)  # ranks may stay until mpiexec kills them
     assert process.returncode == 85 and "(SIGTERM): -i end.nc continues" in err, err
     run_program("nunatak-verify", cwd=tmp_path, status=0)

@@ -83,8 +83,8 @@ TEST_CASE("words of the transport") {
 TEST_CASE("what does not go together with servers is refused, with the reason") {
   CHECK_REFUSED(options_of("direct/box:2/transport=async:1"), "expected a layout without a number");
   CHECK_REFUSED(options_of("serial/define=interleaved/transport=async:1"),
-                "expected define upfront");
-  CHECK_REFUSED(options_of("direct/pool=64KiB/transport=async:1"), "pool: expected 1MiB to 2GiB");
+                "expected -io_define upfront");
+  CHECK_REFUSED(options_of("direct/pool=64KiB/transport=async:1"), "option -io_pool: expected at least 1MiB");
   CHECK_REFUSED(io::make_writer(MPI_COMM_WORLD, options_of("direct/transport=async:1")),
                 "expected servers that were set apart when the program began "
                 "(-io_transport async:1 on the command "

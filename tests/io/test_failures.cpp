@@ -77,7 +77,7 @@ TEST_CASE("ways of writing that do not exist are refused, naming those that do")
   options = {};
   options.stripe = std::size_t{16} << 30;
   CHECK_REFUSED(io::make_writer(MPI_COMM_WORLD, options),
-                "align, header, stripe: expected at most 1GiB");
+                "option -io_stripe: expected at most 1GiB");
 }
 
 TEST_CASE("names that cannot be kept are refused before anything is written") {
@@ -111,7 +111,7 @@ TEST_CASE("a file that cannot be created is an error on every rank") {
   CHECK_FALSE(std::filesystem::exists(scratch / "folder.nc.tmp"));
   const std::string longest(NAME_MAX - 9, 'n'); // with ".0000.tmp"
   CHECK_REFUSED(writer->open(scratch / (longest + "n"), schema_of(10)),
-                "at most 246 characters, found 247");
+                "at most 246 bytes, found 247");
   CHECK(message([&] { writer->open(scratch / longest, schema_of(10)); }) == "no error");
   io::Schema bad = schema_of(10);
   bad.variables[0].dimensions[1] = "lev";

@@ -64,7 +64,53 @@ TEST_CASE("close: final name, no temporary name, a line in the manifest; not bef
     CHECK((line["step"] == 42 && line["records"] == records));
     MPI_Barrier(MPI_COMM_WORLD);
   }
-  CHECK(lines_of(manifest).size() == 2);
+  std::vector<std::string> states;
+  for (const nlohmann::json& line : lines_of(manifest)) states.push_back(line["state"]);
+  CHECK(std::count(states.begin(), states.end(), "committed") == 2); // others: "saved"
+}
+
+TEST_CASE(
+    "another program takes the name, the bytes or the lock: an error, which says what is saved") {
+  const Scratch scratch;
+  const std::string path = scratch / "ts.nc";
+  using Path = const std::string&;
+  struct Change {
+    std::function<void(Path)> make;
+    std::string words;
+  };
+  const Change change = GENERATE(values<Change>({
+      {[](Path name) {
+         std::filesystem::copy_file(name, name + ".other");
+         std::filesystem::rename(name + ".other", name);
+       },
+       "it was replaced by another program while this run writes it; up to record 2 "},
+      {[](Path name) { std::filesystem::remove(name); }, "it was removed by another program"},
+      {[](Path name) { std::filesystem::resize_file(name, std::filesystem::file_size(name) - 8); },
+       "it was truncated by another program"},
+      {[](Path name) { flip(name, 40); }, "another program has written to it"},
+      {[](Path name) { std::filesystem::remove(name + ".lock"); }, "its lock '"},
+  }));
+  const auto writer = writer_of("direct");
+  const auto file = writer->open(path, series(), {io::FileKind::append, 1});
+  for (std::size_t t = 0; t < 2; ++t) put_record(*file, t);
+  scratch.on_rank_0([&] { change.make(path); });
+  CHECK_REFUSED(put_record(*file, 2), change.words);
+}
+
+TEST_CASE("another program takes the name before the first commit") {
+  const Scratch scratch;
+  const std::string path = scratch / "ts.nc";
+  const std::string method = GENERATE("direct", "serial", "pnetcdf");
+  const auto writer = writer_of(method);
+  const auto file = writer->open(path, series(), {io::FileKind::once});
+  put_record(*file, 0);
+  scratch.on_rank_0([&] {
+    std::filesystem::copy_file(path + ".tmp", path + ".other");
+    std::filesystem::rename(path + ".other", path + ".tmp");
+  });
+  CHECK_REFUSED(file->close(), "it was replaced by another program while this run writes it; "
+                               "nothing of it was saved");
+  CHECK_FALSE(std::filesystem::exists(path));
 }
 
 TEST_CASE("append: kept records are committed with the next one, any record on demand") {

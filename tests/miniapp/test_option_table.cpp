@@ -53,14 +53,16 @@ TEST_CASE("options: values of every kind, units converted") {
   CHECK_FALSE(v.verbose);
   CHECK(v.solver == "sweep");
   CHECK(v.output == "-3.nc");
+  CHECK(values_of({"-o", "none"}).output.empty()); // as help shows it
 }
 
 TEST_CASE("options: a switch is on or off in any of four words, of the model and of output") {
-  for (const std::string word : {"yes", "true", "on", "1", "no", "false", "off", "0"}) {
-    const bool on = word == "yes" || word == "true" || word == "on" || word == "1";
+  const auto check = [](const std::string& word, bool on) {
     CHECK(values_of({"-compare", word.c_str()}).compare == on);
     CHECK(io::parse_method("direct/ompio=" + word, {}).ompio == on);
-  }
+  };
+  for (const char* word : {"yes", "true", "on", "1", "TRUE", "On"}) check(word, true);
+  for (const char* word : {"no", "false", "off", "0", "False", "OFF"}) check(word, false);
   CHECK_THROWS_WITH(io::parse_method("direct/ompio=always", {}),
                     ContainsSubstring("ompio: expected yes or no, found 'always'"));
 }

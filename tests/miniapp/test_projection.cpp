@@ -17,6 +17,16 @@ TEST_CASE("the example of the guidance note: 75 S, 120 E") {
   CHECK_THAT(place.lon, WithinAbs(120.0, 1e-6));
 }
 
+TEST_CASE("the scale is 1 at the standard parallel and that of EPSG:3031 at the pole") {
+  const PolarStereographic p;
+  const auto at = [&](double y) { return p.inverse(0.0, y); };
+  CHECK_THAT(at(0.0).scale, WithinAbs(0.9727690128918, 1e-12));
+  CHECK_THAT(at(1.0).scale, WithinAbs(0.9727690128918, 1e-9)); // the other formula
+  double low = 1e6, high = 4e6;
+  for (int n = 0; n < 60; ++n) (at((low + high) / 2).lat < -71.0 ? low : high) = (low + high) / 2;
+  CHECK_THAT(at(low).scale, WithinAbs(1.0, 1e-9));
+}
+
 TEST_CASE("the poles, and longitudes along the axes") {
   PolarStereographic south;
   CHECK_THAT(south.inverse(0.0, 0.0).lat, WithinAbs(-90.0, 1e-12));

@@ -35,5 +35,9 @@ TEST_CASE("units as they stand in files") {
   CHECK(unit_conversion("degree_Celsius", "K", "theta_ocean")(0.0) == 273.15);
   CHECK_THAT(unit_conversion("kg m-2 year-1", "kg m-2 s-1", "smb")(31556926.0),
              WithinRel(1.0, 1e-8));
+  CHECK(unit_conversion("kg m-2 a-1", "kg m-2 s-1",
+                        "smb")(31556926.0) == // "a": the year, not the are
+        unit_conversion("kg m-2 year-1", "kg m-2 s-1", "smb")(31556926.0));
+  CHECK(parse_quantity("10a", "year", "x") == 10.0);
   CHECK(unit_conversion("psu", "g/kg", "salinity")(34.5) == 34.5);
 }

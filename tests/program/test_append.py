@@ -1,5 +1,6 @@
 """A restarted run continues its series: what a run wrote in parts has the bits of the run that was not interrupted."""
 import os
+import subprocess
 import time
 
 import netCDF4
@@ -88,32 +89,93 @@ def test_a_series_with_a_gap_is_refused(nunatak, part):
     refused(nunatak(*GO_ON, "-run_years", "0.5", "-timeseries_file", "late.nc"), "it begins in year 1.5", "-overwrite")
 
 
-@pytest.mark.parametrize("io_format", ["pnetcdf", "direct"])
-def test_a_run_that_is_killed_goes_on_from_its_snapshot(nunatak, tmp_path, io_format):
-    """Series of direct are committed before each snapshot, however seldom else. With other formats they are lost, and the restart
-    says so."""
-    run = (*START, "-dt_max", "0.1", *SERIES, "-snapshot_file", "snap.nc", "-snapshot_every", "0.5", "-io_commit_every", "1000",
-           "-io_format", io_format)
-    nunatak(*run, "-run_until", "2", "-o", "end.nc", status=0)
-    whole = bits(tmp_path / "series.nc")
-    for name in tmp_path.glob("*.nc"):
-        name.unlink()
-    process = start_nunatak(tmp_path, *run, "-run_until", "10000", "-verbose", "false")
+def kill_at(process, path):
+    """As soon as there is a file of that name."""
     for _ in range(600):
-        time.sleep(0.1)
-        if (tmp_path / "snap_00001.000.nc").exists():
+        time.sleep(0.05)
+        if path.exists():
             break
     process.kill()
     process.communicate()
-    go_on = ("-i", "snap_00001.000.nc", "-stress", "sia", "-dt_max", "0.1", *SERIES, "-run_until", "2")
-    if io_format != "direct":
-        refused(nunatak(*go_on), "maps.nc.tmp': the run that wrote them was killed before they were committed", "-overwrite")
-        go_on += ("-overwrite",)
-    nunatak(*go_on, status=0)
-    if io_format == "direct":
-        assert bits(tmp_path / "series.nc") == whole
-    else:
-        assert min(times(tmp_path / "series.nc")) > 365
+
+
+KILLED = (*START, "-dt_max", "0.1", *SERIES, "-snapshot_file", "snap.nc", "-snapshot_every", "0.5", "-verbose", "no")
+
+
+@pytest.mark.parametrize("io_format, every", [("direct", 1000), ("direct", 0), ("pnetcdf", 10), ("netcdf4", 10), ("serial", 10), ("hybrid", 10)])
+def test_a_run_that_is_killed_goes_on_from_its_snapshot(nunatak, tmp_path, io_format, every):
+    """Series are committed or, where the format cannot do that, saved before each snapshot."""
+    run = (*KILLED, "-io_format", io_format, "-io_commit_every", every)
+    nunatak(*run, "-run_until", "2", "-o", "end.nc", status=0)
+    whole = {name: bits(tmp_path / name) for name in ("series.nc", "maps.nc")}
+    for path in (*tmp_path.glob("*.nc"), tmp_path / "manifest.jsonl"):
+        path.unlink()
+    kill_at(start_nunatak(tmp_path, *run, "-run_until", "10000"), tmp_path / "snap_00001.000.nc")
+    go_on = ("-i", "snap_00001.000.nc", *run[2:], "-run_until", "2", "-verbose", "yes")
+    text = nunatak(*go_on, status=0).out
+    assert ("of a run that was killed are recovered" in text) == (every != 1000)
+    assert {name: bits(tmp_path / name) for name in whole} == whole
+    run_program("nunatak-verify", cwd=tmp_path, status=0)
+
+
+@pytest.mark.parametrize("words, why", [(("-io_layout", "file-per-aggregator", "-io_format", "serial"), "they are in subfiles"),
+                                        (("-io_checksum", "none", "-io_format", "pnetcdf"), "they have no sums")])
+def test_a_series_that_a_kill_would_take_is_named(nunatak, tmp_path, words, why):
+    run = nunatak(*KILLED, *words, "-run_until", "0.5", "-verbose", "yes", ranks=2, status=0)
+    assert f"maps.nc: if this run is killed, no run can continue it with these records: {why}" in run.out
+    assert "if this run is killed" not in nunatak(*KILLED, "-run_until", "0.5", "-verbose", "yes", status=0).out
+
+
+def test_a_series_of_another_run_is_refused(nunatak, tmp_path):
+    """Same grid, same name, as many records: the last one that would be kept is not that of the state."""
+    run = ("-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", *SERIES)
+    first = ("-init", "marine", *run, "-run_until", "1")
+    nunatak(*first, "-seed", "1", "-o", "a.nc", status=0)
+    mine = (tmp_path / "series.nc").read_bytes()
+    nunatak(*first, "-seed", "2", "-o", "b.nc", status=0)
+    refused(nunatak("-i", "a.nc", *run, "-run_until", "2", ranks=2), "-spatial_file", "maps.nc", "its record of year 1 is not the one",
+            "it is another run's", "-overwrite")
+    assert mine != (tmp_path / "series.nc").read_bytes()
+    nunatak("-i", "b.nc", *run, "-run_until", "2", "-o", "c.nc", ranks=3, status=0)  # on other ranks
+    nunatak("-i", "b.nc", *run, "-run_until", "1.5", "-dt_max", "0.1", "-o", "d.nc", status=0)  # another branch takes the series
+    refused(nunatak("-i", "c.nc", *run, "-run_until", "3"), "5 records up to year 2, as the state says, found 4: records are missing")
+    nunatak("-i", "d.nc", *run, "-run_until", "2", status=0)
+    nunatak("-i", "c.nc", *run, "-run_until", "3", "-overwrite", status=0)
+
+
+def test_a_record_that_a_later_run_has_added_at_its_start_is_made_again(nunatak, tmp_path):
+    run = ("-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-spatial_file", "maps.nc")
+    nunatak("-init", "marine", *run, "-spatial_every", "0.4", "-run_until", "1", "-o", "a.nc", status=0)
+    for _ in range(2):
+        text = nunatak("-i", "a.nc", *run, "-spatial_every", "0.5", "-run_until", "1.5", status=0).out
+        assert times(tmp_path / "maps.nc") == pytest.approx([0, 146, 292, 365, 547.5])
+    assert "maps.nc: 3 records are kept, 2 later ones are computed again" in text
+
+
+def test_a_series_with_a_hole_is_refused(nunatak, part):
+    """Its end is right, and no manifest says what is missing."""
+    nunatak(*GO_ON, *SERIES, "-run_until", "2", "-o", "year2.nc", status=0)
+    subprocess.run(["ncks", "-O", "-h", "-d", "time,0", "-d", "time,4", "maps.nc", "maps.nc"], cwd=part, check=True)
+    (part / "manifest.jsonl").unlink()
+    refused(nunatak("-i", "year2.nc", "-stress", "sia", *SERIES, "-run_years", "1"), "maps.nc",
+            "expected 5 records up to year 2, as the state says, found 2: records are missing")
+
+
+@pytest.mark.parametrize("change, what", [("ncks -O -h maps.nc maps.nc", "replaced"), ("mv copy.nc maps.nc", "replaced"),
+                                          ("rm maps.nc", "removed"),
+                                          ("dd if=end.nc of=maps.nc conv=notrunc", "another program has written to it"),
+                                          ("rm maps.nc.lock", "its lock")])
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_series_that_is_replaced_under_a_run(nunatak, tmp_path, change, what, ranks):
+    nunatak(*START, "-run_until", "0.5", "-spatial_file", "copy.nc", "-o", "end.nc", status=0)
+    process = start_nunatak(tmp_path, *START, "-dt_max", "0.5", "-run_until", "1000000", "-spatial_file", "maps.nc", "-spatial_vars", "thk",
+                            "-io_commit_every", "1", "-verbose", "no", ranks=ranks)
+    while not (tmp_path / "maps.nc").exists() or (tmp_path / "maps.nc").stat().st_size < 500000:
+        time.sleep(0.02)
+    subprocess.run(change.split(), cwd=tmp_path, check=True)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 2 and err.count("nunatak: error: file 'maps.nc'") == 1, err
+    assert what in err or "another program has written to it" in err, err  # between the look and the record
 
 
 def test_subfiles_are_not_continued(nunatak, tmp_path):

@@ -38,6 +38,10 @@ OPTIONS = [
     (("-run_wall", 400 * "9", "-o", "o.nc"), ("option -run_wall", "expected")),
     (("-da_grid_x", "0"), ("option -da_grid_x", "found '0'")),
     (("-spatial_file", "s.nc", "-spatial_every", "1e-9"), ("option -spatial_every", "at least 1e-6")),
+    (("-io_align", "16GiB", "-o", "o.nc"), ("option -io_align: expected at most 1GiB, found 16GiB",)),
+    (("-io_header", "3GiB", "-o", "o.nc"), ("option -io_header: expected at most 1GiB",)),
+    (("-io_format", "netcdf4", "-io_chunk", "q=3", "-o", "o.nc"), ("option -io_chunk", "'q'")),
+    (("-io_format", "netcdf4", "-io_chunk", "x", "-o", "o.nc"), ("option -io_chunk", "'x'")),
 ]
 
 
@@ -115,6 +119,7 @@ SPOILED = {  # what is done to the island; words of the error
                            ("tauc", -1e5), ("basins", -5), ("basins", 2e9), ("basins", 1.5))},
     **{f"levels {z}": (levels(*z), ("'z'",)) for z in ((10, 500, 1000, 2000), (2000, 1000, 500, 0), (0, 500, 500, 2000))},
     "more levels than a column holds": (levels(*range(0, 6000, 10)), ("'z'", "at most 512", "found 600")),
+    "a bed that lies where data ends": (has("topg", -9999.0, (3, slice(0, 5))), ("'topg'", "-9999", "_FillValue")),
     "a choice of no run": (lambda data: data.setncattr("option_energy", "On"), ("option_energy", "one of on|off", "'On'")),
 }
 
@@ -215,6 +220,12 @@ def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):
     run = nunatak("-i", "island.nc", "-stress", "sia", "-grid_Mz", "5", "-run_steps", "2", "-climatic_mass_balance", "1e7", "-report", "r.json")
     assert run.status != 0
     assert not (tmp_path / "r.json").exists() or json.loads((tmp_path / "r.json").read_text())
+
+
+def test_a_byte_order_mark_is_named(nunatak, tmp_path):
+    for name in ("run.yaml", "run.opts"):
+        (tmp_path / name).write_text("\ufeff-init dome\n" if name == "run.opts" else "\ufeffinit: dome\n", encoding="utf-8")
+        refused(nunatak("-options_file", name, ranks=2, timeout=20), name, "byte order mark")
 
 
 def test_options_without_effect_are_told(nunatak, island):

@@ -1,6 +1,7 @@
 """What every program does alike: -version, exit statuses, man pages and completions; and what a run says of itself."""
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -70,6 +71,17 @@ def test_ocean_fields_that_a_run_did_not_have(nunatak, island, tmp_path):
         nunatak("-i", "p.nc", "-ocean", "pico", "-theta_ocean", "272", "-salinity_ocean", "34.5", "-stress", "sia", "-run_steps", "1", status=0)
     nunatak("-init", "marine", "-grid_dx", "64km", "-grid_Mz", "3", "-ocean", "none", "-stress", "sia", "-o", "m.nc", status=0)
     nunatak("-i", "m.nc", "-ocean", "pico", "-stress", "sia", status=0)  # the generator has water
+
+
+@pytest.mark.skipif(shutil.which("cdo") is None, reason="no cdo")
+def test_means_of_cdo_are_weighted_by_area(nunatak, tmp_path):
+    nunatak("-init", "marine", "-grid_dx", "64km", "-grid_Mz", "3", "-stress", "sia", "-o", "o.nc", status=0)
+    done = subprocess.run(["cdo", "-s", "output", "-fldmean", "-selname,thk", "o.nc"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    with netCDF4.Dataset(tmp_path / "o.nc") as data:
+        thk, area = data["thk"][0], data["cell_area"][:]
+        expected = (thk * area).sum() / area.sum()
+        assert abs(expected / thk.mean() - 1) > 0.01 and area.min() < 64e3**2 < area.max()
+    assert float(done.stdout) == pytest.approx(expected, rel=1e-4) and done.stderr == ""
 
 
 def test_man_pages_and_completions(tmp_path):

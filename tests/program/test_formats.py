@@ -75,8 +75,8 @@ def checked(written):
 
 
 def attributes(thing):
-    """Without the history, which tells the time and the options of the run."""
-    return {name: np.asarray(thing.getncattr(name)).tolist() for name in thing.ncattrs() if name != "history"}
+    """Without the history, which tells the time and the options of the run, and the digest of the maps, which is that of their order."""
+    return {name: np.asarray(thing.getncattr(name)).tolist() for name in thing.ncattrs() if name not in ("history", "model_spatial_series")}
 
 
 @each_format

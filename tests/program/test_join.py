@@ -28,6 +28,19 @@ def test_a_run_in_subfiles(nunatak, tool, tmp_path):
     assert nunatak("-i", "joined.nc", "-run_steps", 1, "-o", "next.nc", ranks=2).status == 0
 
 
+def test_a_damaged_subfile_is_not_joined(nunatak, tool, tmp_path):
+    """Its file would get fresh sums that declare it right."""
+    nunatak(*MODEL, "-o", "run.nc", "-io_layout", "file-per-aggregator:2", ranks=2, status=0)
+    data = bytearray((tmp_path / "run.nc.0001").read_bytes())
+    data[-9] ^= 16
+    (tmp_path / "run.nc.0001").write_bytes(data)
+    for ranks in (1, 3):
+        run = tool("join", "-i", "run.nc", "-o", "joined.nc", ranks=ranks)
+        assert run.status == 2 and "run.nc.0001': variable '" in run.err and "-i_verify no joins it all the same" in run.err, run.text
+        assert not (tmp_path / "joined.nc").exists()
+    tool("join", "-i", "run.nc", "-o", "joined.nc", "-i_verify", "no", status=0)
+
+
 def test_refused(nunatak, tool):
     run = tool("join", "-i", "run.nc", "-o", "joined.nc", ranks=2)
     assert run.status == 2

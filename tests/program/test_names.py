@@ -60,6 +60,47 @@ def test_reserved_names(nunatak, tmp_path, option, name):
     assert (tmp_path / name).read_text() == "of another run\n"
 
 
+@pytest.mark.parametrize("option", ["-o", *OUTPUTS, "-snapshot_file"])
+@pytest.mark.parametrize("name, why", [("a" * 252, "of at most 2"), ("caf\udce9.nc", "expected a file name in UTF-8"),
+                                       ("a\nb.nc", "without control characters"), ("a\x1b[31mb.nc", "without control characters")])
+def test_names_that_cannot_be_written(nunatak, tmp_path, option, name, why):
+    every = ("-snapshot_every", "1") if option == "-snapshot_file" else ()
+    run = nunatak(*DOME, *every, option, name)
+    refused(run, f"option {option}: '", why)
+    assert "step " not in run.out and "\x1b" not in run.err and not any(tmp_path.iterdir())
+
+
+def test_names_as_long_as_they_may_be(nunatak, tmp_path):
+    nunatak(*DOME, "-run_years", "1", "-run_steps", "5", "-o", "o" * 246, "-report", "r" * 251, "-snapshot_file", "s" * 229, "-snapshot_every", "1",
+            "-io_layout", "file-per-aggregator:2", ranks=2, status=0)
+    assert len(list(tmp_path.glob("o*"))) == 2 and len(list(tmp_path.glob("s*.nc.*"))) == 2
+
+
+def test_none_is_no_file(nunatak, tool, tmp_path):
+    words = [word for option in ("-o", *OUTPUTS, "-i") for word in (option, "none")]
+    nunatak(*DOME, *words, "-run_wall", "none", status=0)
+    (tmp_path / "run.yaml").write_text("o: none\nreport: none\n")
+    nunatak(*DOME, "-options_file", "run.yaml", status=0)
+    tool("labels", "-mask", "full", "-o", "none", "-report", "none", status=0)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.yaml"]
+
+
+def test_what_is_write_protected_is_kept(nunatak, tool, tmp_path):
+    run = (*DOME[:-4], "-run_years", "2", "-dt_max", "1")
+    nunatak(*run, "-o", "a.nc", "-report", "r.json", "-snapshot_file", "s.nc", "-snapshot_every", "1", status=0)
+    for name in ("a.nc", "r.json", "s_00001.000.nc", "s_00002.000.nc"):
+        os.chmod(tmp_path / name, 0o444)
+    before = {path.name: path.read_bytes() for path in tmp_path.glob("*.nc")}
+    for words in (("-o", "a.nc"), ("-spatial_file", "a.nc"), ("-report", "r.json"), ("-snapshot_file", "s.nc", "-snapshot_every", "1")):
+        run_of_words = nunatak(*run, *words)
+        refused(run_of_words, f"option {words[0]}: cannot write '", "the file is write-protected")
+        assert "step " not in run_of_words.out
+    refused(tool("labels", "-mask", "full", "-o", "a.nc"), "write-protected", program="nunatak-labels")
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*.nc")} == before
+    nunatak("-i", "s_00002.000.nc", "-stress", "sia", "-run_years", "1", "-snapshot_file", "s.nc", "-snapshot_every", "1", status=0)  # later ones
+    nunatak(*run, "-o", "a.nc", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-overwrite", status=0)
+
+
 def test_input_that_an_output_would_overwrite(nunatak, island, tmp_path):
     island(name="x.nc.tmp")
     refused(nunatak("-i", "x.nc.tmp", *RUN, "-o", "x.nc"), "-i 'x.nc.tmp' and -o 'x.nc'")
@@ -78,7 +119,7 @@ def test_links_that_were_planted(nunatak, tmp_path, name, link):
     """A link under a temporary name was followed, and its file overwritten with status 0. The options have bytes that are not UTF-8."""
     (tmp_path / "precious").write_text("precious")
     link(tmp_path / "precious", tmp_path / name)
-    nunatak(*DOME, "-o", "o.nc", "-report", "r.json", "-ssa_failed_file", "f\udce4.nc", status=0)
+    nunatak(*DOME, "-o", "o.nc", "-report", "r.json", "-ssa_failed_file", tmp_path / "f\udce4/f.nc", status=0)
     assert (tmp_path / "precious").read_text() == "precious"
 
 
@@ -122,3 +163,11 @@ def test_a_limit_of_the_size_of_files(tmp_path, command, name):
     run = run_program(*command, cwd=tmp_path, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
     refused(run, name, "File too large", program=command[0])
     assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("io_format", ["netcdf4", "pnetcdf", "hybrid"])
+def test_a_limit_of_the_size_of_files_on_several_ranks(nunatak, tmp_path, io_format):
+    """Before values are sent: MPI-IO and HDF5 may wait for ever after an error of one rank."""
+    run = nunatak("-init", "marine", "-grid_dx", "32km", *RUN[2:], "-o", "x.nc", "-io_format", io_format, ranks=3,
+                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000000, 5000000)))
+    refused(run, "x.nc.tmp': expected room for ", "File too large (ulimit -f: 5000000 bytes)")

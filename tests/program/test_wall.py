@@ -1,6 +1,7 @@
 """The limit on the wall and the signals of a batch system: the run ends in order, with status 85, and goes on bit for bit."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -19,8 +20,9 @@ def year(path):
         return data.model_time_seconds / 31556926.0
 
 
-@pytest.mark.parametrize("ranks, later", [(1, 2), (2, 4), (4, 1)])
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGUSR1], ids=["SIGTERM", "SIGUSR1"])
+@pytest.mark.parametrize("ranks, later, how", [
+    *[(ranks, later, how) for ranks, later in ((1, 2), (2, 4), (4, 1)) for how in (signal.SIGTERM, signal.SIGUSR1)],
+    (2, 1, signal.SIGUSR2), (1, 1, signal.SIGXCPU)])
 def test_signal(nunatak, tmp_path, ranks, later, how):
     """The last rank alone gets the signal: all end, and the rest of the run has the bits of an uninterrupted run."""
     whole, parts = tmp_path / "whole", tmp_path / "parts"
@@ -41,6 +43,35 @@ def test_signal(nunatak, tmp_path, ranks, later, how):
     nunatak("-i", "state.nc", "-stress", "sia", "-dt_max", "0.2", "-run_until", until, *SERIES, "-o", "end.nc", ranks=later, cwd=parts, status=0)
     for name in ("series.nc", "maps.nc", "end.nc"):
         assert_same_bits(whole / name, parts / name)
+
+
+@pytest.mark.parametrize("signals", [(signal.SIGSTOP, signal.SIGCONT), (signal.SIGTSTP, signal.SIGCONT), (signal.SIGCONT,)],
+                         ids=["STOP CONT", "TSTP CONT", "CONT"])
+def test_a_run_that_is_continued_goes_on(tmp_path, signals):
+    """mpiexec passes SIGCONT to its ranks, as it does after SIGTERM."""
+    process = start_nunatak(tmp_path, *MARINE, "-run_until", "100000", "-o", "state.nc", "-report", "r.json", ranks=2, stderr=subprocess.STDOUT)
+    wait_for_steps(process)
+    for one in signals:
+        os.kill(process.pid, one)
+        time.sleep(0.5)
+    pipes = 3000  # steps: more than what lies in pipes
+    wait_for_steps(process, pipes)
+    assert process.poll() is None
+    os.kill(ranks_of(process)[0], signal.SIGUSR1)
+    assert "(SIGUSR1): -i state.nc continues" in process.communicate(timeout=60)[0]
+    assert process.returncode == ENDED_EARLY
+
+
+def test_a_run_whose_lines_nobody_reads_saves_its_state(tmp_path):
+    """Its output lies in a full pipe."""
+    process = start_nunatak(tmp_path, *MARINE, "-run_until", "100000", "-o", "state.nc", stderr=subprocess.DEVNULL)
+    sizes = []
+    while len(sizes) < 3 or len(set(sizes[-3:])) > 1:  # of the lines written, while it waits
+        time.sleep(0.2)
+        sizes.append(int(re.search(r"wchar: (\d+)", open(f"/proc/{process.pid}/io").read())[1]))
+    process.terminate()
+    assert process.wait(timeout=60) == ENDED_EARLY
+    assert (tmp_path / "state.nc").exists()
 
 
 def test_limit(nunatak, tmp_path):

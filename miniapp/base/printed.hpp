@@ -1,9 +1,8 @@
-// Progress lines on standard output, printed by rank 0, and text formatted as by printf.
+// Text formatted as by printf.
 #pragma once
 
 #include <cstdarg>
 #include <cstdio>
-#include <iostream>
 #include <string>
 
 namespace nunatak {
@@ -17,16 +16,5 @@ namespace nunatak {
   va_end(values);
   return text;
 }
-
-class Log {
-public:
-  Log(int rank, bool on) : m_on(rank == 0 && on) {}
-  void line(const std::string& text) const {
-    if (m_on) std::cout << text << std::endl;
-  }
-
-private:
-  bool m_on;
-};
 
 } // namespace nunatak
