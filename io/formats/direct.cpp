@@ -203,12 +203,12 @@ public:
        [&] { m_file->set_size(m_layout.padded_size(records)); });
   }
 
-  /// The new history is made durable before the number of records: the manifest line covers both.
   void save() override {
     flush_values();
     if (m_rank == 0) count_records();
   }
 
+  /// The new history is made durable before the number of records: the manifest line covers both.
   void count_records() override {
     if (const std::string why = different_header(name(), 0); !why.empty())
       throw Error("file '" + name() + "': another program has written to it: " + why);

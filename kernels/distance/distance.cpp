@@ -2,7 +2,6 @@
 
 #include "kernels/distance/bfs.hpp"
 #include "kernels/distance/buckets.hpp"
-#include "kernels/distance/device/distance.hpp"
 #include "kernels/distance/eikonal.hpp"
 #include "kernels/distance/sweep.hpp"
 
@@ -16,9 +15,6 @@ const std::vector<DistanceSolver>& distance_solvers() {
       {"buckets", true,
        "queue per patch, messages only where the domain continues and values have changed",
        make_buckets},
-      {"device", true, "tiles relaxed on the execution space (GPU)", make_device},
-      {"auto", true, "buckets on a CPU, device on a GPU",
-       loops_on_host && !device_memory ? make_buckets : make_device},
       {"fmm", false, "straight distance by the Eikonal equation, fast marching by buckets",
        make_fmm},
   };

@@ -27,7 +27,7 @@ public:
   /// The grid must not be periodic. `ranks` must outlive this object. Throws invalid_argument.
   Distances(Ranks& ranks, const std::string& solver, const DistanceOptions& options = {});
 
-  /// Replaces the fields, in host memory (`device`: in memory of the loops), by the distances.
+  /// Replaces the fields by the distances, on the host.
   /// Communication: see the file of the solver. The report is the same on all ranks if there are
   /// maxima; otherwise ranks without cells of the domain may report no rounds.
   DistanceReport solve(const DistanceProblem& problem);

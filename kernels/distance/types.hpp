@@ -18,8 +18,7 @@ using DistanceFields = std::vector<std::vector<SharedArray2<int>>>;
 using DistanceSeeds = std::vector<std::vector<std::vector<int>>>;
 
 /// Values of a local rank to be maximised over all ranks once the distances are final, in the
-/// reduction that detects the end; may also be called earlier. Equal sizes on all ranks. Solver
-/// `device`: loops may still be running when it is called.
+/// reduction that detects the end; may also be called earlier. Equal sizes on all ranks.
 using DistanceMaxima = std::function<std::vector<std::int64_t>(int local)>;
 
 struct DistanceProblem {

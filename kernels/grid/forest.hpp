@@ -1,5 +1,5 @@
 // A union-find over integers by loops on the execution space, with atomics: the result does not
-// depend on the order of the joins. Used by labels/device/labels.hpp and ssa/unknowns.hpp.
+// depend on the order of the joins. Used by ssa/unknowns.hpp.
 #pragma once
 
 #include "kernels/grid/array.hpp"

@@ -37,22 +37,6 @@ struct Patch {
   constexpr std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
 };
 
-/// The owned cells of a patch as blocks of a row, for loops in which a thread takes several cells.
-struct RowBlocks {
-  static constexpr int cells = 64; ///< cells of a block; the last one of a row may have fewer
-  int xm, ym;
-
-  explicit constexpr RowBlocks(const Patch& p) : xm(p.xm), ym(p.ym) {}
-  constexpr int size() const { return (xm + cells - 1) / cells * ym; }
-  /// Block n, numbered from the first row: view indices i0..i1 - 1 of row j.
-  constexpr void find(int n, int& j, int& i0, int& i1) const {
-    const int per_row = (xm + cells - 1) / cells;
-    j = n / per_row + 1;
-    i0 = n % per_row * cells + 1;
-    i1 = i0 + cells < xm + 1 ? i0 + cells : xm + 1;
-  }
-};
-
 /// The decomposition of the grid into patches, the same on every rank.
 struct Decomposition {
   int Mx = 0, My = 0;      ///< global grid

@@ -1,5 +1,5 @@
 // Second half of the labelling (labels.hpp): from the fragments of patches to the components of the
-// grid. labels.hpp and device/labels.hpp find the fragments of a patch.
+// grid. patch.hpp finds the fragments of a patch.
 //
 //   rank 0      | rank 1      Every rank lists its fragments that touch a subdomain boundary or are
 //   . 0 0 0 0   | 0 0 .       to be numbered, and its largest. Neighbours exchange the positions of
@@ -15,7 +15,7 @@
 // (4 bytes per mask and border cell), and one gather (two collectives). Nothing on one rank.
 #pragma once
 
-#include "kernels/grid/border_exchange.hpp"
+#include "kernels/labels/border_exchange.hpp"
 #include "kernels/labels/patch.hpp"
 
 #include <map>
@@ -146,16 +146,6 @@ private:
   DisjointSets m_sets;
 };
 
-/// The component with most cells, among equals that of the smallest identity; a reduction result.
-struct LargestComponent {
-  Component found{};
-  KOKKOS_INLINE_FUNCTION LargestComponent& operator+=(const LargestComponent& o) {
-    const std::int64_t more = o.found.cells() - found.cells();
-    if (more > 0 || (more == 0 && o.found.identity < found.identity)) found = o.found;
-    return *this;
-  }
-};
-
 struct Components {
   /// fragments[local][c]: identity, area and flags of the whole component of fragment c
   std::vector<LargeList<Component>> fragments;
@@ -166,11 +156,13 @@ struct Components {
   /// whole components by identity: all if LabelMask::all, else at least the largest one
   std::vector<Component> whole;
 
-  /// The largest component; cells = 0 if the mask is empty.
+  /// The component with most cells, the first among equals; cells = 0 if the mask is empty.
   Component largest() const {
-    LargestComponent most;
-    for (const Component& c : whole) most += LargestComponent{c};
-    return most.found;
+    Component most{};
+    for (const Component& c : whole) {
+      if (c.cells() > most.cells()) most = c;
+    }
+    return most;
   }
 };
 
@@ -204,10 +196,7 @@ public:
     m_place.resize(masks.size());
     m_merge.resize(masks.size());
     for (std::size_t r = 0; r < locals; ++r) {
-      const Patch p = m_ranks.patch(r);
-      int* border = m_border->data(r);
-      m_border_numbers[r].assign(
-          border, border + static_cast<std::size_t>(BorderCells{p.xm, p.ym}.size()) * m_masks);
+      m_border_numbers[r] = m_border->data(r);
       for (std::size_t m = 0; m < masks.size(); ++m) {
         m_place[m].resize(locals);
         choose_fragments(r, m, masks[m], components[m]->fragments[r]);
@@ -277,7 +266,7 @@ private:
     for (int& of_fragment : place) {
       if (of_fragment >= 0) of_fragment = chosen++;
     }
-    int* border = m_border->data(r);
+    std::vector<int>& border = m_border->data(r);
     for_each_boundary_cell(r, m, [&](std::size_t at, const auto&) {
       border[at] = numbers[at] < 0 ? 0 : place[numbers[at]] + 1;
     });
@@ -287,7 +276,7 @@ private:
   void contribute(std::size_t r, std::size_t m, const LargeList<Component>& fragments,
                   std::vector<std::int64_t>& out) {
     const std::vector<int>&numbers = m_border_numbers[r], &place = m_place[m][r];
-    const int* beyond = m_border->data(r);
+    const std::vector<int>& beyond = m_border->data(r);
     std::vector<std::int64_t> edges;
     for_each_boundary_cell(r, m, [&](std::size_t at, const auto& side) {
       if (side.dx + side.dy > 0 || numbers[at] < 0 || beyond[at] == 0) return;

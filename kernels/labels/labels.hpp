@@ -20,7 +20,7 @@
 //   1 1 1 0 1 1 1
 //
 // Equal results on two decompositions therefore prove nothing; tests compare with a flood fill
-// (tests/kernels/test_labels.cpp). device/labels.hpp gives the same results on the execution space.
+// (tests/kernels/test_labels.cpp).
 #pragma once
 
 #include "kernels/labels/boundaries.hpp"
@@ -67,7 +67,7 @@ private:
   void label(const std::vector<Segments>& segments, const std::vector<LabelMask>& masks,
              MaskLabels* found, std::vector<std::vector<std::int64_t>>& maxima) {
     const auto locals = static_cast<std::size_t>(m_ranks.local_size());
-    const BorderExchange& border = m_boundaries.border(masks.size());
+    BorderExchange& border = m_boundaries.border(masks.size());
     std::vector<Components*> components;
     for (std::size_t m = 0; m < masks.size(); ++m) {
       MaskLabels& labels = found[m];
@@ -78,13 +78,13 @@ private:
         const Patch p = m_ranks.patch(r);
         m_patch.update(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
         m_ranks.work(r, segments[r].size());
-        fill_border(p, segments[r], labels.component[r], masks.size(), border.data(r) + m);
+        fill_border(p, segments[r], labels.component[r], masks.size(), border.data(r).data() + m);
       }
     }
     m_boundaries.join(masks, components, maxima);
   }
 
-  /// Components of the border cells (BorderCells, grid/border_exchange.hpp), with stride `stride`.
+  /// Components of the border cells (border_exchange.hpp), with stride `stride`.
   static void fill_border(const Patch& p, const Segments& s, const LargeList<int>& component,
                           std::size_t stride, int* out) {
     const auto put = [&](int c) {

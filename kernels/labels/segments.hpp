@@ -82,7 +82,7 @@ inline int count_segments(const Code* row, int xm) {
 }
 
 /// Cuts the owned cells of `codes` into segments. Host memory. Ghosts are not read.
-inline void find_segments(const Patch& patch, const Array2<Code>& codes, Segments& segments) {
+inline void find_segments(const Patch& patch, const SharedArray2<Code>& codes, Segments& segments) {
   if (patch.xm > longest_row)
     throw std::invalid_argument("segments: expected at most 2^24 - 2 columns, found " +
                                 std::to_string(patch.xm));

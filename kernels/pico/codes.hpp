@@ -5,6 +5,7 @@
 #include "kernels/ice/geometry.hpp"
 #include "kernels/labels/segments.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -74,8 +75,6 @@ KOKKOS_INLINE_FUNCTION std::uint8_t packed_masks(Code c, int contshelf) {
   return static_cast<std::uint8_t>(ice_rise_mask(c) | ocean_mask(c) << 2 | lake_mask(c) << 4 |
                                    contshelf << 5);
 }
-KOKKOS_INLINE_FUNCTION bool was_floating(std::uint8_t masks) { return (masks & 3) == 3; }
-KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 5 == 2; }
 // pico_shelf_mask: 0 not_a_shelf, 1..n number of the shelf
 // pico_distance_gl, pico_distance_cf: -1 outside the shelf domain, 0 not reached, 1 seed, 2, 3, ...
 // pico_box_mask: 0 no box, 1..n_max box, 1 at the grounding line
@@ -86,27 +85,19 @@ KOKKOS_INLINE_FUNCTION bool was_contshelf(std::uint8_t masks) { return masks >> 
 //   1 1 2 2        adjacent because of this row
 //   1 1 2 2        not because of this one
 
-/// put(a, b) for basins b adjacent to that of ocean cell c, a. Codes and basins need valid ghosts.
-template <class F>
-KOKKOS_INLINE_FUNCTION void for_each_adjacent_basin(const Code* code, int up, int c,
-                                                    const int* basin, const F& put) {
-  if ((around(code + c, up) & (is_floating | is_grounded)) == 0) return;
-  const int neighbours[] = {c - 1, c + 1, c - up, c + up};
-  bool ice = false;
-  for (const int n : neighbours) ice = ice || has_ice(code[n]);
-  if (!ice) return;
-  for (const int n : neighbours) {
-    if ((code[n] & is_ocean) != 0 && basin[n] != basin[c]) put(basin[c], basin[n]);
-  }
-}
-
 /// The ocean cells from..to of one row. Sets adjacent[a (basins + 1) + b] and its transpose to 1.
+/// Codes and basins need valid ghosts.
 inline void find_adjacent_basins(const Code* code, int up, int from, int to, const int* basin,
                                  int basins, std::int64_t* adjacent) {
   const auto check = [&](int at) {
-    for_each_adjacent_basin(code, up, at, basin, [=](int a, int b) {
-      adjacent[a * (basins + 1) + b] = adjacent[b * (basins + 1) + a] = 1;
-    });
+    if ((around(code + at, up) & (is_floating | is_grounded)) == 0) return;
+    const int neighbours[] = {at - 1, at + 1, at - up, at + up}, a = basin[at];
+    if (std::none_of(neighbours, neighbours + 4, [&](int n) { return has_ice(code[n]); })) return;
+    for (const int n : neighbours) {
+      const int b = basin[n];
+      if ((code[n] & is_ocean) != 0 && b != a)
+        adjacent[a * (basins + 1) + b] = adjacent[b * (basins + 1) + a] = 1;
+    }
   };
   constexpr std::uint64_t all_ocean = 0x0101010101010101ULL * is_ocean;
   for (int c = from; c < to;) {

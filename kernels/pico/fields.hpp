@@ -24,12 +24,12 @@ struct PicoInput {
 /// Output in owned cells; ghosts are work space. Arrays are named as in files.
 struct PicoFields {
   explicit PicoFields(const Patch& p)
-      : ice_rise_mask(make_array<int>("pico_ice_rise_mask", p)),
-        ocean_mask(make_array<int>("pico_ocean_mask", p)),
-        lake_mask(make_array<int>("pico_lake_mask", p)),
-        contshelf_mask(make_array<int>("pico_contshelf_mask", p)),
-        shelf_mask(make_array<int>("pico_shelf_mask", p)),
-        box_mask(make_array<int>("pico_box_mask", p)),
+      : ice_rise_mask(shared_array<int>("pico_ice_rise_mask", p)),
+        ocean_mask(shared_array<int>("pico_ocean_mask", p)),
+        lake_mask(shared_array<int>("pico_lake_mask", p)),
+        contshelf_mask(shared_array<int>("pico_contshelf_mask", p)),
+        shelf_mask(shared_array<int>("pico_shelf_mask", p)),
+        box_mask(shared_array<int>("pico_box_mask", p)),
         distance_gl(shared_array<int>("pico_distance_gl", p)),
         distance_cf(shared_array<int>("pico_distance_cf", p)),
         temperature(make_array<double>("pico_temperature", p)),
@@ -39,15 +39,15 @@ struct PicoFields {
         overturning(make_array<double>("pico_overturning", p)),
         melt(make_array<double>("pico_basal_melt_rate", p)),
         base_temperature(make_array<double>("shelfbtemp", p)),
-        masks(make_array<std::uint8_t>("pico_masks", p)) {
+        masks(shared_array<std::uint8_t>("pico_masks", p)) {
     Kokkos::deep_copy(Exec(), distance_gl, -1);
     Kokkos::deep_copy(Exec(), distance_cf, -1);
     Kokkos::deep_copy(Exec(), base_temperature, T_melting);
   }
 
-  Array2<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask; ///< legends: codes.hpp
-  Array2<int> shelf_mask, box_mask;
-  SharedArray2<int> distance_gl, distance_cf; ///< shared with solvers on the host
+  /// Found on the host; legends: codes.hpp.
+  SharedArray2<int> ice_rise_mask, ocean_mask, lake_mask, contshelf_mask;
+  SharedArray2<int> shelf_mask, box_mask, distance_gl, distance_cf;
   Array2<double> temperature, salinity; ///< of the ocean below the shelf, K and g kg-1; 0 elsewhere
   /// Water that enters the cavity, K and g kg-1; 0 elsewhere.
   Array2<double> temperature_box0, salinity_box0;
@@ -57,9 +57,9 @@ struct PicoFields {
   Array2<double> base_temperature;
 
   /// The four masks of codes.hpp in one byte; a new geometry rewrites the masks where it changes.
-  Array2<std::uint8_t> masks;
+  SharedArray2<std::uint8_t> masks;
   /// Positions (j (xm + 2) + i) that differ from the values for "elsewhere": distances, then the
-  /// rest. A new geometry clears only these. Loops keep no lists (device/by_loops.hpp).
+  /// rest. A new geometry clears only these.
   /// written_before: written_ice of the previous geometry, for clear_water().
   List<int> written_domain, written_ice, written_before;
 

@@ -6,23 +6,22 @@
 //             -> shelves divided over basins
 //             -> distances to the grounding line and to the front -> boxes
 //
-// Loops over all cells run by segments on the host (by_segments.hpp) or on the execution space
-// (device/by_loops.hpp). Reese et al. (2018), The Cryosphere 12, 1969, section 2. Communicates: two
-// batches of labels (one ghost exchange and one gather each), one ghost exchange of codes, one sum,
-// the distances. Legends: codes.hpp; result: shelves.hpp.
+// Codes are made and lists of shelf cells are processed by loops; labels, masks and distances are
+// found on the host (shelf_finder.hpp, distance/), beside a GPU, too. Reese et al. (2018), The
+// Cryosphere 12, 1969, section 2. Communicates: two batches of labels (one ghost exchange and one
+// gather each), one ghost exchange of codes, one sum, the distances. Legends: codes.hpp; result:
+// shelves.hpp.
 #pragma once
 
 #include "kernels/distance/distance.hpp"
 #include "kernels/grid/atomics.hpp"
-#include "kernels/pico/by_segments.hpp"
-#include "kernels/pico/device/by_loops.hpp"
 #include "kernels/pico/last_input.hpp"
 #include "kernels/pico/one_by_one.hpp"
 #include "kernels/pico/options.hpp"
+#include "kernels/pico/shelf_finder.hpp"
 #include "kernels/pico/shelves.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 namespace nunatak::pico {
@@ -63,20 +62,11 @@ inline void write_boxes(LocalShelves& local, const List<int>& boxes, const PicoF
 class ShelfGeometry {
 public:
   ShelfGeometry(Ranks& ranks, double dx, double dy, const PicoOptions& options)
-      : m_ranks(ranks),
-        m_by_tiles(options.solver == "device" || (options.by_loops && options.solver == "auto")),
-        m_distances(ranks, m_by_tiles ? "device" : options.solver, {dx, dy}), m_cell_area(dx * dy),
-        m_options(options) {
+      : m_ranks(ranks), m_distances(ranks, options.solver, {dx, dy}), m_cell_area(dx * dy),
+        m_options(options), m_codes(codes_of(ranks)), m_finder(ranks, m_codes, options.batch) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
     const auto locals = static_cast<std::size_t>(ranks.local_size());
-    for (int r = 0; r < ranks.local_size(); ++r)
-      m_codes.push_back(make_array<Code>("pico_codes", ranks.patch(r)));
-    if (options.by_loops) {
-      m_finder = std::make_unique<LoopFinder>(ranks, m_codes);
-    } else {
-      m_finder = std::make_unique<SegmentFinder>(ranks, m_codes, options.batch);
-    }
     m_last.resize(locals);
     m_largest.resize(locals);
     m_result.local.resize(locals);
@@ -115,6 +105,13 @@ public:
   }
 
 private:
+  static std::vector<SharedArray2<Code>> codes_of(const Ranks& ranks) {
+    std::vector<SharedArray2<Code>> codes;
+    for (int r = 0; r < ranks.local_size(); ++r)
+      codes.push_back(shared_array<Code>("pico_codes", ranks.patch(r)));
+    return codes;
+  }
+
   /// Codes: continent, open ocean, lakes by a batch of three labellings; shelves, sea floor by two.
   void label(const std::vector<PicoInput>& in) {
     for (std::size_t r = 0; r < m_codes.size(); ++r)
@@ -126,7 +123,7 @@ private:
     // largest basin, minus the smallest one, 1 if there is an unknown cell type
     std::vector<std::int64_t> maxima;
     const ComponentBits bits{m_cell_area, m_options.continental_ice_area};
-    const int shelves = m_finder->label(bits, seen, maxima);
+    const int shelves = m_finder.label(bits, seen, maxima);
     if (maxima[0] > largest_basin || maxima[1] > 0) {
       throw std::runtime_error("PICO: basins: expected numbers from 0 to " +
                                std::to_string(largest_basin) + ", found " +
@@ -139,11 +136,8 @@ private:
 
   void update_ghosts() {
     std::vector<std::vector<Ghosted>> ghosted;
-    for (const Array2<Code>& codes : m_codes) ghosted.push_back({codes});
-    if (m_options.by_loops)
-      m_ranks.launch_ghosts(ghosted);
-    else
-      m_ranks.update_ghosts(ghosted);
+    for (const SharedArray2<Code>& codes : m_codes) ghosted.push_back({codes});
+    m_ranks.update_ghosts(ghosted);
   }
 
   /// Shelves, continental shelf, seeds of the distances; one sum; division over basins.
@@ -152,7 +146,7 @@ private:
     const ShelfSum sum(table, m_ranks.decomposition().size());
     std::vector<std::vector<std::int64_t>> sums(m_codes.size(),
                                                 std::vector<std::int64_t>(sum.size()));
-    m_finder->look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds);
+    m_finder.look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds);
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       sum.set_domain(m_ranks.first() + static_cast<int>(r), m_result.local[r].domain_cells,
                      sums[r]);
@@ -201,7 +195,7 @@ private:
       d.push_back(static_cast<std::int64_t>(shelves.cell.size()));
       return d;
     };
-    if (!m_by_tiles) Kokkos::fence("pico: a solver of the host");
+    Kokkos::fence("pico: seeds");
     if (m_options.batch) return m_distances.solve(problem);
     const DistanceReport first =
         m_distances.solve({{problem.fields[0]}, {m_seeds[0]}, problem.maxima, m_members});
@@ -212,15 +206,14 @@ private:
   }
 
   Ranks& m_ranks;
-  bool m_by_tiles;
   Distances m_distances;
   double m_cell_area;
   PicoOptions m_options;
-  std::vector<Array2<Code>> m_codes; // final codes have valid ghosts
-  std::unique_ptr<ShelfFinder> m_finder;
+  std::vector<SharedArray2<Code>> m_codes; // final codes have valid ghosts
+  ShelfFinder m_finder;
   List<int> m_shelf_of;                      // by table_entry() of undivided shelves
   std::vector<List<std::int64_t>> m_largest; // [local]
-  DistanceSeeds m_seeds;                     // of the grounding line and the front; or empty
+  DistanceSeeds m_seeds;                     // of the grounding line and the front
   std::vector<char> m_members;
   std::vector<LastInput> m_last;
   Shelves m_result;

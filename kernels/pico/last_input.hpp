@@ -135,7 +135,7 @@ public:
 
   /// Stores the input of the owned cells, before keep(), and their first codes; updates seen().
   void read(const Patch& p, const PicoInput& in, const PicoOptions& options,
-            const Array2<Code>& codes) {
+            const SharedArray2<Code>& codes) {
     if (m_inputs.data() == nullptr) m_inputs = make_array<CellInput>("pico: last input", p);
     const InputArrays input(p, in, options);
     const auto inputs = m_inputs;
@@ -155,7 +155,7 @@ private:
   Answer m_answer = make_shared<int>("pico: has the input changed");
   Later<SeenBasins> m_seen = make_later<SeenBasins>("pico: basins");
   Array2<CellInput> m_inputs;
-  Array2<int> m_written; // shared, so that its address is not reused
+  SharedArray2<int> m_written; // held, so that its address is not reused
 };
 
 } // namespace nunatak::pico

@@ -18,12 +18,10 @@ struct PicoOptions {
   double continental_ice_area = 1e5 * 1e6;
   /// Smaller ones are ice rises: part of the domain of the shelf, without a grounding line.
   bool exclude_ice_rises = true;
-  int boxes = 5;               ///< largest number of boxes, n_max
-  std::string solver = "auto"; ///< for the distances (distance/distance.hpp)
-  bool skip_unchanged = true;  ///< keep the geometry while its input is unchanged
-  bool batch = true;           ///< false: one collective after another (one_by_one.hpp)
-  /// Geometry by loops on the execution space instead of segments on the host.
-  bool by_loops = !loops_on_host || device_memory;
+  int boxes = 5;                  ///< largest number of boxes, n_max
+  std::string solver = "buckets"; ///< for the distances (distance/distance.hpp)
+  bool skip_unchanged = true;     ///< keep the geometry while its input is unchanged
+  bool batch = true;              ///< false: one collective after another (one_by_one.hpp)
 
   /// Throws invalid_argument, naming the parameter, what was expected and what was found.
   void check() const {
@@ -41,9 +39,6 @@ struct PicoOptions {
     require(continental_ice_area >= 0.0, "continental_ice_area", "an area of 0 m2 or more",
             continental_ice_area);
     require(boxes >= 1 && boxes <= 100, "boxes", "between 1 and 100", boxes);
-    require(batch || !by_loops, "batch", "1 with loops on the execution space", batch);
-    require(by_loops || !device_memory, "by_loops",
-            "1 where only loops reach arrays (NUNATAK_DEVICE_MEMORY)", by_loops);
   }
 };
 

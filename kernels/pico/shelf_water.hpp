@@ -10,6 +10,7 @@
 #include "kernels/pico/physics.hpp"
 #include "kernels/pico/shelves.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -37,40 +38,11 @@ struct BoxWater {
   bool fallback;
 };
 
-/// Contiguous shelf cells first..end - 1 of one shelf and box.
+/// Contiguous shelf cells first..end - 1 of one shelf and box. A thread takes a run.
 struct Run {
-  int shelf, box, slot, first, end; ///< slot: (shelf, box)
+  static constexpr int longest = loops_on_host ? 4096 : 64; ///< cells
+  int shelf, box, slot, first, end;                         ///< slot: (shelf, box)
 };
-
-/// The runs of a list of cells in blocks; a run ends with its block.
-struct RunsOfList {
-  /// A thread takes a run: short ones on GPUs, few sums on CPUs.
-  static constexpr int block = loops_on_host ? 4096 : 64;
-  const int *shelf, *box;
-  int cells, boxes;
-
-  int blocks() const { return (cells + block - 1) / block; }
-  template <class F> KOKKOS_INLINE_FUNCTION void for_each_run(int b, const F& f) const {
-    const int last = cells < (b + 1) * block ? cells : (b + 1) * block;
-    for (int n = b * block, end; n < last; n = end) {
-      for (end = n + 1; end < last && shelf[end] == shelf[n] && box[end] == box[n];) ++end;
-      f(Run{shelf[n], box[n], shelf[n] * (boxes + 1) + box[n], n, end});
-    }
-  }
-};
-
-/// Writes the runs, in order, and their number.
-inline void write_runs(const RunsOfList& list, Run* runs, const Later<int>& count) {
-  scan_range<int>(
-      "pico: runs", 0, list.blocks() + 1,
-      KOKKOS_LAMBDA(int b, int& at, bool last) {
-        list.for_each_run(b, [&](const Run& run) {
-          if (last) runs[at] = run;
-          at += 1;
-        });
-      },
-      count);
-}
 
 /// Adds atomically; sums of integers do not depend on the order.
 KOKKOS_INLINE_FUNCTION void put(std::int64_t n, std::int64_t* at) {
@@ -95,17 +67,17 @@ struct ShelfCells {
 
   /// Sets the list of cells by shelf and box (0..boxes). Waits.
   void set(const List<int>& shelf, const List<int>& box, int boxes) {
-    const RunsOfList list{shelf.data(), box.data(), static_cast<int>(shelf.size()), boxes};
+    Kokkos::fence("pico: boxes");
+    const int cells = static_cast<int>(shelf.size());
     p.resize(shelf.size());
     x.resize(shelf.size());
-    runs.resize(shelf.size());
-    write_runs(list, runs.data(), m_count);
-    Kokkos::fence("pico: runs");
-    runs.resize(static_cast<std::size_t>(m_count()));
+    runs.clear();
+    for (int n = 0, end; n < cells; n = end) {
+      const int last = std::min(cells, n + Run::longest);
+      for (end = n + 1; end < last && shelf[end] == shelf[n] && box[end] == box[n];) ++end;
+      runs.push_back({shelf[n], box[n], shelf[n] * (boxes + 1) + box[n], n, end});
+    }
   }
-
-private:
-  Later<int> m_count = make_later<int>("pico: runs");
 };
 
 // --- fields
@@ -155,7 +127,7 @@ struct WaterFields {
 };
 
 /// Clears the water where the previous geometry had floating ice and `codes` have no shelf.
-inline void clear_water(const PicoFields& out, const Array2<Code>& codes) {
+inline void clear_water(const PicoFields& out, const SharedArray2<Code>& codes) {
   const Code* code = codes.data();
   const WaterFields water(out);
   for_each_in(

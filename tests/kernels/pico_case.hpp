@@ -105,13 +105,6 @@ inline PicoResult pico_result(const Ranks& ranks, const PicoReport& report,
           global(&F::base_temperature)};
 }
 
-/// The same case by segments and by loops.
-inline std::vector<PicoCase> both_methods(const PicoCase& c) {
-  std::vector<PicoCase> cases{c, c};
-  for (const bool by_loops : {false, true}) cases[by_loops].options.by_loops = by_loops;
-  return cases;
-}
-
 inline PicoResult run_pico(const PicoCase& c, int px = 1, int py = 1) {
   VirtualRanks ranks(Decomposition::make(c.mask.Mx, c.mask.My, px, py));
   std::vector<PicoFields> fields = pico_fields(ranks);

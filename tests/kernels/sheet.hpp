@@ -32,7 +32,6 @@ public:
     launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> { return {states[n].temp}; });
     HybridOptions options;
     options.pico = PicoOptions{};
-    if (halo == Halo::loops) options.pico->by_loops = true; // all as on a GPU
     hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options,
                                       std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),
                                       std::move(states), std::move(forcings), no_watch);

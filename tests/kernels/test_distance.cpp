@@ -45,9 +45,6 @@ TEST_CASE("rounds, messages and collectives of a square; maxima come along") {
       {1, 1, "buckets", 0, 0, 1, 0},      // the maxima
       {2, 2, "buckets", 3, 8 * 3, 2, 2},
       {6, 6, "buckets", 13, 120 * 13, 2, 4}, // lag 3: looked at after rounds 4, 7, 10, 13
-      {1, 1, "device", 0, 0, 1, 0},
-      {2, 2, "device", 4, 8 * 4, 1, 0}, // the first maximum comes after four rounds
-      {6, 6, "device", 16, 120 * 16, 3, 0},
   };
   for (const Expected& e : cases) {
     INFO(e.solver << " on " << e.px << " x " << e.py);
@@ -67,37 +64,10 @@ TEST_CASE("rounds, messages and collectives of a square; maxima come along") {
 TEST_CASE("names of solvers; periodic grids are refused") {
   for (const DistanceSolver& solver : distance_solvers())
     CHECK(&distance_solver(solver.name) == &solver);
-  CHECK_THAT(distance_solver_names("|"), ContainsSubstring("sweep|bfs|buckets|device|auto|fmm"));
+  CHECK_THAT(distance_solver_names("|"), ContainsSubstring("sweep|bfs|buckets|fmm"));
   CHECK_THROWS_WITH(distance_solver("dfs"), ContainsSubstring("dfs"));
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_y = true;
   VirtualRanks ranks(d);
   CHECK_THROWS_WITH(Distances(ranks, "bfs"), ContainsSubstring("periodic"));
-}
-
-TEST_CASE("tiles: several a patch, or a tile and a bit; ghosts may hold anything") {
-  for (const auto& [Mx, My] : {std::pair{32, 32}, {33, 31}, {64, 65}, {131, 70}}) {
-    std::vector<std::vector<Grid<int>>> cases{{with_seed_at_corner(serpentine(Mx, My))}};
-    for (const double p : {0.6, 0.7, 1.0}) {
-      const Grid<int> mask = random_mask(Mx, My, p, 5);
-      cases.push_back(three_fields(mask));
-    }
-    for (const std::vector<Grid<int>>& start : cases) {
-      for (const auto& [px, py] : decompositions(Mx, My)) {
-        INFO(Mx << " x " << My << " on " << px << " x " << py);
-        VirtualRanks ranks(Decomposition::make(Mx, My, px, py));
-        DistanceFields fields;
-        for (const Grid<int>& grid : start) {
-          fields.push_back(scatter(ranks, grid));
-          for (const Array2<int>& d : fields.back()) {
-            for (std::size_t i = 0; i < d.extent(1); ++i) d(0, i) = d(d.extent(0) - 1, i) = 1;
-            for (std::size_t j = 0; j < d.extent(0); ++j) d(j, 0) = d(j, d.extent(1) - 1) = 1;
-          }
-        }
-        Distances(ranks, "device").solve({fields});
-        for (std::size_t f = 0; f < start.size(); ++f)
-          CHECK(gather(ranks, fields[f]) == search(start[f]));
-      }
-    }
-  }
 }

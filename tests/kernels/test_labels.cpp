@@ -1,5 +1,5 @@
 // Connected components: equal to a flood fill of the whole grid, on any decomposition.
-#include "kernels/labels/device/labels.hpp"
+#include "kernels/labels/labels.hpp"
 #include "tests/kernels/global_grid.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -108,22 +108,9 @@ Grid<Found> found_by(const Labelled& l, const MaskLabels& labels) {
   }
   return found;
 }
-Grid<Found> found_by(const Labelled& l, const DeviceMaskLabels& labels) {
-  Grid<Found> found(l.ranks.decomposition().Mx, l.ranks.decomposition().My);
-  for (int r = 0; r < l.ranks.local_size(); ++r) {
-    const Patch p = l.ranks.patch(r);
-    for (const auto& [j, i] : cells_of(p)) {
-      const int c = labels.component[r](j, i);
-      if (c >= 0)
-        found(p.global_j(j), p.global_i(i)) = {labels.fragments[r][c], labels.number[r][c]};
-    }
-  }
-  return found;
-}
 
 /// Fails at the first cell whose component or number differs from the flood fill.
-template <class L>
-void check(const Labelled& l, const L& labels, const Fill& fill, const LabelMask& mask) {
+void check(const Labelled& l, const MaskLabels& labels, const Fill& fill, const LabelMask& mask) {
   std::vector<Found> expected(1); // by number of the fill
   Component largest{};
   int numbered = 0;
@@ -171,7 +158,7 @@ TEST_CASE("segments cover a row, each of one code") {
 TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decomposition") {
   std::vector<std::pair<std::string, Grid<int>>> masks = test_masks();
   masks.emplace_back("large", random_mask(97, 71, 0.5, 5));
-  for (const int Mx : {63, 64, 65, 200}) { // blocks of 64 cells on the execution space, and a bit
+  for (const int Mx : {63, 64, 65, 200}) {
     for (const double p : {0.5, 0.6, 0.9})
       masks.emplace_back("row of " + std::to_string(Mx), random_mask(Mx, 40, p, 3));
     masks.emplace_back("comb of " + std::to_string(Mx), comb(Mx, 20));
@@ -189,15 +176,10 @@ TEST_CASE("components equal a flood fill: numbers, areas, flags, on any decompos
             {mask_of(in_mask, false), mask_of(in_other, false, attached)},
             {mask_of(in_mask, false, touches_edge), mask_of(in_other, true),
              mask_of(in_mask, false, attached)}}) {
-        const auto& by_segments = l.update(batch);
-        DeviceLabels loops(l.ranks, batch);
-        loops.find(l.codes);
-        Kokkos::fence();
-        const auto& by_loops = loops.join(l.maxima);
+        const auto& found = l.update(batch);
         for (std::size_t m = 0; m < batch.size(); ++m) {
           INFO(name << " on " << px << " x " << py << ", mask " << m << " of " << batch.size());
-          check(l, by_segments[m], m == 1 ? other : fill, batch[m]);
-          check(l, by_loops[m], m == 1 ? other : fill, batch[m]);
+          check(l, found[m], m == 1 ? other : fill, batch[m]);
         }
       }
     }
@@ -229,22 +211,11 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
   for (const auto& [px, py] : decompositions(7, 3)) {
     INFO(px << " x " << py);
     Labelled l(grid, px, py);
-    const MaskLabels& found = l.update({mask_of(in_mask, true)})[0];
-    REQUIRE(found.whole.size() == 1);
-    CHECK(found.whole[0] == whole);
-
-    Labelled other(grid, px, py);
-    const Traffic& sent = other.ranks.traffic();
-    DeviceLabels labels(other.ranks, {mask_of(in_mask, true), mask_of(in_other, false)});
-    std::vector<std::vector<std::int64_t>> maxima;
-    for (int r = 0; r < px * py; ++r) maxima.push_back({3 - r, r - 1});
-    labels.find(other.codes);
-    Kokkos::fence();
-    const auto& on_device = labels.join(maxima);
-    REQUIRE(on_device[0].whole.size() == 1);
-    CHECK(on_device[0].whole[0] == whole);
-    CHECK(on_device[1].whole.empty());
-    for (const auto& values : maxima) CHECK(values == std::vector<std::int64_t>{3, px * py - 2});
+    const auto& found = l.update({mask_of(in_mask, true), mask_of(in_other, false)});
+    REQUIRE(found[0].whole.size() == 1);
+    CHECK(found[0].whole[0] == whole);
+    CHECK(found[1].whole.empty());
+    const Traffic& sent = l.ranks.traffic();
     if (px * py != 2 || px != 2) continue;
     CHECK(sent.exchanges == 1);
     CHECK(sent.messages == 2);
@@ -253,12 +224,9 @@ TEST_CASE("a run that touches several runs below joins them all; areas and ident
   }
 }
 
-TEST_CASE("a periodic grid is refused, and on the execution space a fourth mask") {
+TEST_CASE("a periodic grid is refused") {
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_x = true;
-  VirtualRanks ranks(d), one(Decomposition::make(8, 8, 1));
+  VirtualRanks ranks(d);
   CHECK_THROWS_WITH(Labels(ranks), ContainsSubstring("periodic"));
-  CHECK_THROWS_WITH(DeviceLabels(ranks, {mask_of(in_mask, true)}), ContainsSubstring("periodic"));
-  CHECK_THROWS_WITH(DeviceLabels(one, std::vector<LabelMask>(4, mask_of(in_mask, true))),
-                    ContainsSubstring("at most 3 masks, found 4"));
 }

@@ -10,13 +10,11 @@ using namespace nunatak;
 
 namespace {
 
-/// A drawn result on every decomposition, by both methods.
+/// A drawn result on every decomposition.
 template <class Check> void on_all_decompositions(const PicoCase& c, Check check) {
   for (const auto& [px, py] : decompositions(c.mask.Mx, c.mask.My)) {
-    for (const PicoCase& method : both_methods(c)) {
-      INFO(px << " x " << py << (method.options.by_loops ? ", by loops" : ", by segments"));
-      check(run_pico(method, px, py));
-    }
+    INFO(px << " x " << py);
+    check(run_pico(c, px, py));
   }
 }
 
@@ -219,40 +217,34 @@ TEST_CASE("random coasts: the same bits on any decomposition, by all solvers, on
     for (const auto& [px, py] : decompositions(40, 31)) {
       INFO("seed " << seed << " on " << px << " x " << py);
       CHECK(run_pico(c, px, py) == serial);
-      for (PicoCase& solved_by : both_methods(c)) {
-        for (const DistanceSolver& solver : distance_solvers()) {
-          if (!solver.counts_steps) continue;
-          INFO(solver.name << (solved_by.options.by_loops ? ", by loops" : ", by segments"));
-          solved_by.options.solver = solver.name;
-          CHECK(run_pico(solved_by, px, py) == serial);
-        }
+      for (const DistanceSolver& solver : distance_solvers()) {
+        if (!solver.counts_steps) continue;
+        INFO(solver.name);
+        PicoCase solved_by = c;
+        solved_by.options.solver = solver.name;
+        CHECK(run_pico(solved_by, px, py) == serial);
       }
-      for (const PicoCase& method : both_methods(c)) {
-        VirtualRanks ranks(Decomposition::make(40, 31, px, py));
-        Pico pico(ranks, c.dx, c.dx, method.options);
-        std::vector<PicoFields> fields = pico_fields(ranks);
-        pico.update(pico_input(ranks, other), fields);
-        const PicoReport report = pico.update(pico_input(ranks, c), fields);
-        CHECK(pico_result(ranks, report, fields) == serial);
-        if (!method.options.by_loops)
-          CHECK(report.collectives ==
-                (px * py == 1 ? 5 : 9)); // on one rank labels are not gathered
-      }
+      VirtualRanks ranks(Decomposition::make(40, 31, px, py));
+      Pico pico(ranks, c.dx, c.dx, c.options);
+      std::vector<PicoFields> fields = pico_fields(ranks);
+      pico.update(pico_input(ranks, other), fields);
+      const PicoReport report = pico.update(pico_input(ranks, c), fields);
+      CHECK(pico_result(ranks, report, fields) == serial);
+      CHECK(report.collectives == (px * py == 1 ? 5 : 9)); // on one rank labels are not gathered
     }
   }
 }
 
 TEST_CASE("what makes no sense is refused with its name") {
   using Catch::Matchers::ContainsSubstring;
-  for (PicoCase& c : both_methods(PicoCase({"####", "ffff", "~~~~"}))) {
-    c.mask(1, 2) = 7;
-    CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("mask"));
-    c.mask(1, 2) = floating_ice, c.basins(0, 3) = -4;
-    CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("basins") && ContainsSubstring("-4"));
-    c.basins(0, 3) = 123456789;
-    CHECK_THROWS_WITH(run_pico(c, 2, 2),
-                      ContainsSubstring("basins") && ContainsSubstring("123456789"));
-  }
+  PicoCase c({"####", "ffff", "~~~~"});
+  c.mask(1, 2) = 7;
+  CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("mask"));
+  c.mask(1, 2) = floating_ice, c.basins(0, 3) = -4;
+  CHECK_THROWS_WITH(run_pico(c, 2, 2), ContainsSubstring("basins") && ContainsSubstring("-4"));
+  c.basins(0, 3) = 123456789;
+  CHECK_THROWS_WITH(run_pico(c, 2, 2),
+                    ContainsSubstring("basins") && ContainsSubstring("123456789"));
   VirtualRanks ranks(Decomposition::make(4, 3, 2, 1));
   std::vector<PicoFields> none;
   CHECK_THROWS_WITH(Pico(ranks, 1e3, 1e3).update({}, none), ContainsSubstring("2 local ranks"));

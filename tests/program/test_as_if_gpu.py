@@ -14,7 +14,7 @@ RUNS = {
     "server": (2, *MARINE, "-spatial_file", "s.nc", "-spatial_every", "0.01", "-io_transport", "async:1"),
     "loops": (3, *MARINE, "-halo", "loops"),
     "scatters": (3, *MARINE, "-halo", "dmda", "-pico_distance", "bfs"),
-    "double": (2, *MARINE, "-ssa_multigrid_precision", "double", "-pico_distance", "device"),
+    "double": (2, *MARINE, "-ssa_multigrid_precision", "double", "-pico_distance", "sweep"),
     "petsc": (2, *MARINE, *PETSC, "-ssa_solver", "petsc"),
     "shelf": (1, "-init", "shelf", "-run_steps", "1"),
     "dome": (2, "-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2"),

@@ -176,7 +176,7 @@ def test_the_solvers_of_nunatak_on_the_corpus(tool, corpus):
     cases = json.loads((corpus / "cases.json").read_text())
     for case in (c["case"] for c in cases if min(c["Mx"], c["My"]) > 3):
         words = ("-i", corpus / f"{case}.nc", "-virtual_ranks", "1,2x3,5x4", "-expect", corpus / f"{case}.nc")
-        tool("distance", *words, "-seeds", "given", "-solvers", "bfs,buckets,device", status=0)
+        tool("distance", *words, "-seeds", "given", "-solvers", "bfs,buckets,sweep", status=0)
         tool("labels", *words, "-domain", "0+1", status=0)
 
 

@@ -255,9 +255,7 @@ inline PicoAnswer compute_pico(Ranks& ranks, const PicoFile& file, const PicoOpt
   if (behaviours != 0) {
     shelves = pism_shelves(ranks, file, options, input, behaviours, answer.fields);
   } else {
-    PicoOptions by_segments = options; // take_box0() changes their lists in place
-    by_segments.by_loops = false;
-    pico::ShelfGeometry geometry(ranks, file.dx, file.dy, by_segments);
+    pico::ShelfGeometry geometry(ranks, file.dx, file.dy, options);
     shelves = geometry.update(input, answer.fields);
     Kokkos::fence();
   }

@@ -1,6 +1,5 @@
-// Border cells of patches in a separate buffer, for algorithms whose arrays only loops touch
-// (distance/device/, labels/): loops fill and read the buffer, the host sends it. On a GPU the
-// arrays themselves are never moved.
+// Values of the border cells of patches, exchanged between neighbours, for labels that are not in
+// an array (labels.hpp).
 //
 //   ghost | cell .  .   The owned cells along the sides of a patch are numbered: west, east (ym
 //         |  .   .  .   each, from the south), south, north (xm each, from the west). A corner cell
@@ -15,26 +14,6 @@
 #include <vector>
 
 namespace nunatak {
-
-/// The border cells of a patch of ym x xm cells.
-struct BorderCells {
-  int xm = 0, ym = 0;
-
-  KOKKOS_INLINE_FUNCTION int size() const { return 2 * (xm + ym); }
-  /// Border cell n and the ghost next to it, as positions j (xm + 2) + i.
-  KOKKOS_INLINE_FUNCTION void find(int n, int& cell, int& ghost) const {
-    const int row = xm + 2;
-    if (n < 2 * ym) {
-      const bool east = n >= ym;
-      cell = (n % ym + 1) * row + (east ? xm : 1);
-      ghost = cell + (east ? 1 : -1);
-    } else {
-      const bool north = n >= 2 * ym + xm;
-      cell = (north ? ym : 1) * row + (n - 2 * ym) % xm + 1;
-      ghost = cell + (north ? row : -row);
-    }
-  }
-};
 
 /// `fields` values per border cell, for all local ranks: data(local)[n * fields + f].
 class BorderExchange {
@@ -51,7 +30,7 @@ public:
     const auto locals = static_cast<std::size_t>(ranks.local_size());
     m_sides.resize(locals);
     m_out.resize(locals);
-    m_start.push_back(0);
+    m_data.resize(locals);
     for (std::size_t r = 0; r < locals; ++r) {
       const Patch p = ranks.patch(r);
       const std::array<Side, 4> sides = {{{-1, 0, 0, p.ym},
@@ -65,19 +44,16 @@ public:
         m_sides[r].push_back(s);
         m_out[r].push_back({neighbour, std::vector<int>(words(s))});
       }
-      m_start.push_back(m_start.back() +
-                        static_cast<std::size_t>(BorderCells{p.xm, p.ym}.size()) * m_fields);
+      m_data[r].resize(static_cast<std::size_t>(2 * (p.xm + p.ym)) * m_fields);
     }
     m_in = m_out;
-    m_data = make_shared<int*>("border cells", m_start.back());
   }
 
-  int* data(std::size_t local) const { return m_data.data() + m_start[local]; }
+  std::vector<int>& data(std::size_t local) { return m_data[local]; }
   const std::vector<Side>& sides(std::size_t local) const { return m_sides[local]; }
 
   /// One message to each neighbour beyond a side. Cells at the domain edge keep their values.
   void exchange() {
-    Kokkos::fence("nunatak: before the exchange of border cells");
     for (std::size_t r = 0; r < m_out.size(); ++r) {
       for (std::size_t s = 0; s < m_sides[r].size(); ++s)
         m_out[r][s].words.assign(at(r, s), at(r, s) + words(m_sides[r][s]));
@@ -91,16 +67,15 @@ public:
 
 private:
   std::size_t words(const Side& s) const { return static_cast<std::size_t>(s.cells) * m_fields; }
-  int* at(std::size_t r, std::size_t s) const {
-    return data(r) + static_cast<std::size_t>(m_sides[r][s].first) * m_fields;
+  int* at(std::size_t r, std::size_t s) {
+    return m_data[r].data() + static_cast<std::size_t>(m_sides[r][s].first) * m_fields;
   }
 
   Ranks& m_ranks;
   std::size_t m_fields;
   std::vector<std::vector<Side>> m_sides;
   std::vector<std::vector<Packet>> m_out, m_in; // one per side
-  std::vector<std::size_t> m_start;
-  Shared<int*> m_data;
+  std::vector<std::vector<int>> m_data;         // [local]
 };
 
 } // namespace nunatak
