@@ -9,10 +9,9 @@ namespace nunatak {
 
 class MpiRanks : public Ranks {
 public:
-  /// Cost of this process's ghost exchanges, including waits for stragglers; a part of traffic().
+  /// This process's ghost exchanges; a part of traffic().
   struct Halo {
     std::int64_t exchanges = 0, messages = 0, bytes = 0;
-    double seconds = 0.0;
   };
 
   /// `decomposition.size()` must be the size of `comm`, which must outlive this object.

@@ -13,23 +13,18 @@ namespace nunatak {
 namespace {
 
 /// Messages, bytes and collectives without those of PETSc and MPI-IO, summed over ranks. "halo":
-/// ghost exchanges with any -halo, with the slowest rank's time. Collective.
+/// ghost exchanges with any -halo. Collective.
 nlohmann::json traffic_report(const MpiRanks& ranks) {
   const Traffic& t = ranks.traffic_of_all();
   const MpiRanks::Halo& halo = ranks.halo();
   std::int64_t sums[] = {t.messages, t.bytes, halo.messages, halo.bytes};
   MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_INT64_T, MPI_SUM, ranks.comm());
-  double seconds = halo.seconds;
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
   return {{"messages", sums[0]},
           {"bytes", sums[1]},
           {"exchanges_per_rank", t.exchanges},
           {"collectives_per_rank", t.collectives},
           {"halo",
-           {{"messages", sums[2]},
-            {"bytes", sums[3]},
-            {"exchanges_per_rank", halo.exchanges},
-            {"max_seconds", seconds}}}};
+           {{"messages", sums[2]}, {"bytes", sums[3]}, {"exchanges_per_rank", halo.exchanges}}}};
 }
 
 /// Memory that the fields of a restart file need, over all ranks, without ghosts.

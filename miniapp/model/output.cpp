@@ -436,7 +436,7 @@ void Output::finish_writing() {
 void Output::check_budget(nlohmann::json& json) const {
   double seconds = 0.0; // means over ranks
   for (const Timers::Summary& timer : m_timers.summarise(m_ranks.comm())) {
-    if (timer.name.rfind("output: ", 0) == 0) seconds += timer.mean;
+    if (timer.name.rfind("output: ", 0) == 0) seconds += timer.time.mean;
   }
   const double elapsed = m_timers.elapsed(),
                percent = elapsed > 0.0 ? 100.0 * seconds / elapsed : 0.0;

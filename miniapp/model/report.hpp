@@ -61,24 +61,31 @@ public:
     m_json["peak_resident_MiB"] = used[1].mean * io::size_of(m_comm);
 
     log.line("");
-    log.line(printed("%-34s %8s %10s %10s %10s %10s", "seconds", "calls", "min", "mean", "max",
-                     "of total"));
+    log.line(printed("%-34s %8s %10s %10s %10s %8s %8s %10s", "seconds", "calls", "min", "mean",
+                     "max", "in MPI", "balance", "of total"));
     double other = wall; // mean over ranks of what no timer of the first level measures
     for (const Timers::Summary& s : timers.summarise(m_comm)) {
-      m_json["timers"][s.name] = {
-          {"calls", s.calls}, {"min", s.min}, {"mean", s.mean}, {"max", s.max}, {"depth", s.depth}};
+      nlohmann::json& json = m_json["timers"][s.name] = min_mean_max(s.time);
+      json.update({{"calls", s.calls},
+                   {"depth", s.depth},
+                   {"in_mpi", min_mean_max(s.communication)},
+                   {"pop", pop(s)}});
       const std::string name = std::string(2 * static_cast<std::size_t>(s.depth), ' ') + s.name;
-      log.line(
-          printed("%-34s %8ld %10.3f %10.3f %10.3f", name.c_str(), s.calls, s.min, s.mean, s.max) +
-          (s.depth == 0 ? printed(" %8.1f %%", 100.0 * s.mean / wall) : ""));
-      if (s.depth == 0) other -= s.mean;
+      log.line(printed("%-34s %8ld %10.3f %10.3f %10.3f %6.0f %% %6.0f %%", name.c_str(), s.calls,
+                       s.time.min, s.time.mean, s.time.max,
+                       s.time.mean > 0.0 ? 100.0 * s.communication.mean / s.time.mean : 0.0,
+                       100.0 * s.load_balance()) +
+               (s.depth == 0 ? share(s.time.mean, wall) : ""));
+      if (s.depth == 0) other -= s.time.mean;
     }
     const auto line = [&](const char* name, double seconds) {
-      log.line(printed("%-34s %8s %10s %10.3f %10s %8.1f %%", name, "", "", seconds, "",
-                       100.0 * seconds / wall));
+      log.line(printed("%-34s %8s %10s %10.3f %10s %8s %8s", name, "", "", seconds, "", "", "") +
+               share(seconds, wall));
     };
     line("other", other);
     line("total", wall);
+    m_json["pop"] = pop(timers.computation(m_comm));
+    add_cpmip(wall, log);
 
     const io::Watchdog::Scope scope(m_path, "report");
     io::on_rank_0(m_comm, [&] {
@@ -87,6 +94,36 @@ public:
   }
 
 private:
+  static std::string share(double seconds, double wall) {
+    return printed(" %8.1f %%", 100.0 * seconds / wall);
+  }
+  static nlohmann::json min_mean_max(const io::OverRanks& s) {
+    return {{"min", s.min}, {"mean", s.mean}, {"max", s.max}};
+  }
+  static nlohmann::json pop(const Timers::Summary& s) {
+    return {{"load_balance", s.load_balance()},
+            {"communication_efficiency", s.communication_efficiency()},
+            {"parallel_efficiency", s.parallel_efficiency()},
+            {"useful_seconds", min_mean_max(s.useful)},
+            {"processor_seconds", s.processor},
+            {"seconds", min_mean_max(s.time)}};
+  }
+
+  /// Metrics of CPMIP (Balaji et al. 2017, Geosci. Model Dev. 10, 19) that one run can tell.
+  void add_cpmip(double wall, const Log& log) {
+    double ranks = io::size_of(m_comm), loop = wall;
+    for (const auto& group : m_json["output"]["servers"]) ranks += group["servers"].get<double>();
+    for (const char* outside : {"init", "output: result", "output: drain"})
+      loop -= m_json["timers"].value(outside, nlohmann::json{{"max", 0.0}})["max"].get<double>();
+    const double threads = loops_on_host ? Exec().concurrency() : 1, years = m_json["years"];
+    nlohmann::json& cpmip = m_json["cpmip"] = {{"parallelization", ranks * threads}};
+    if (years <= 0.0) return;
+    const double of_run = 86400.0 * years / wall, hours = ranks * threads * wall / 3600.0 / years;
+    cpmip.update({{"SYPD", of_run}, {"SYPD_loop", 86400.0 * years / loop}, {"CHSY", hours}});
+    log.line(
+        printed("%.4g simulated years per day, %.3g core-hours per simulated year", of_run, hours));
+  }
+
   nlohmann::json m_json;
   std::string m_path;
   MPI_Comm m_comm;

@@ -3,14 +3,18 @@
 //   { Timers::Scope scope(timers, "ssa"); ... }
 //
 // A scope fences the Kokkos execution space at its end and never waits for other ranks: a straggler
-// shows as a larger maximum. A scope that begins within another one is a part of that one.
+// shows as a larger maximum. A scope that begins within another one is a part of that one. On each
+// rank it measures time, time in MPI, and useful computation: processor time of this thread outside
+// MPI. From these, as POP defines them (https://pop-coe.eu/node/69), with maxima and means over
+// ranks:
+//   load balance = mean / max of useful,   communication efficiency = max of useful / max of time
 #pragma once
 
 #include "io/statistics.hpp"
 #include "kernels/grid/array.hpp"
+#include "miniapp/model/communication.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
-#include <mpi.h>
 #include <petsclog.h>
 
 #include <algorithm>
@@ -25,17 +29,32 @@ public:
     std::string name;
     int depth = 0; ///< number of scopes around it at its first use
     long calls = 0;
-    double seconds = 0.0; ///< on this rank
+    Seconds seconds = {}; ///< on this rank
+    Seconds in_mpi = {};  ///< of these
     PetscLogEvent event = 0;
-  };
-  struct Summary : io::OverRanks, Entry {}; ///< min, mean, max: seconds over ranks
 
-  Timers() : m_start(MPI_Wtime()) { NUNATAK_PETSC(PetscClassIdRegister("nunatak", &m_class)); }
+    double useful() const { return seconds.processor - in_mpi.processor; }
+  };
+  /// Seconds over ranks.
+  struct Summary : Entry {
+    io::OverRanks time, communication, useful;
+    double processor = 0.0; ///< mean processor time, MPI included
+
+    double load_balance() const { return ratio(useful.mean, useful.max); }
+    double communication_efficiency() const { return ratio(useful.max, time.max); }
+    double parallel_efficiency() const { return ratio(useful.mean, time.max); }
+
+  private:
+    static double ratio(double part, double whole) { return whole > 0.0 ? part / whole : 1.0; }
+  };
+
+  Timers() : m_start(Seconds::now()) { NUNATAK_PETSC(PetscClassIdRegister("nunatak", &m_class)); }
 
   class Scope {
   public:
     Scope(Timers& timers, const std::string& name)
-        : m_timers(timers), m_index(timers.index(name)), m_start(MPI_Wtime()) {
+        : m_timers(timers), m_index(timers.index(name)), m_start(Seconds::now()),
+          m_in_mpi(seconds_in_mpi()) {
       m_timers.m_depth += 1;
       PetscLogEventBegin(m_timers.m_entries[m_index].event, 0, 0, 0, 0);
       Kokkos::Profiling::pushRegion(name);
@@ -46,7 +65,8 @@ public:
       m_timers.m_depth -= 1;
       Entry& entry = m_timers.m_entries[m_index];
       PetscLogEventEnd(entry.event, 0, 0, 0, 0);
-      entry.seconds += MPI_Wtime() - m_start;
+      entry.seconds += Seconds::now() - m_start;
+      entry.in_mpi += seconds_in_mpi() - m_in_mpi;
       entry.calls += 1;
     }
     Scope(const Scope&) = delete;
@@ -55,19 +75,36 @@ public:
   private:
     Timers& m_timers;
     std::size_t m_index;
-    double m_start;
+    Seconds m_start, m_in_mpi;
   };
 
-  double elapsed() const { return MPI_Wtime() - m_start; } ///< seconds since construction
+  double elapsed() const { return (Seconds::now() - m_start).wall; } ///< seconds since construction
 
   /// In order of first use; all ranks must have used the same scopes. Two collectives.
-  std::vector<Summary> summarise(MPI_Comm comm) const {
+  std::vector<Summary> summarise(MPI_Comm comm) const { return over_ranks(comm, m_entries); }
+  /// Of the parts of the model together: all but init and output.
+  Summary computation(MPI_Comm comm) const {
+    Entry sum{"computation"};
+    for (const Entry& e : m_entries) {
+      if (e.depth > 0 || e.name == "init" || e.name.rfind("output", 0) == 0) continue;
+      sum.seconds += e.seconds;
+      sum.in_mpi += e.in_mpi;
+    }
+    return over_ranks(comm, {sum})[0];
+  }
+
+  static std::vector<Summary> over_ranks(MPI_Comm comm, const std::vector<Entry>& entries) {
     std::vector<double> seconds;
-    for (const Entry& e : m_entries) seconds.push_back(e.seconds);
+    for (const Entry& e : entries)
+      seconds.insert(seconds.end(),
+                     {e.seconds.wall, e.in_mpi.wall, e.useful(), e.seconds.processor});
     const std::vector<io::OverRanks> reduced = io::over_ranks(comm, seconds);
     std::vector<Summary> summaries;
-    for (std::size_t e = 0; e < m_entries.size(); ++e)
-      summaries.push_back({reduced[e], m_entries[e]});
+    auto next = reduced.begin();
+    for (const Entry& e : entries) {
+      summaries.push_back({e, next[0], next[1], next[2], next[3].mean});
+      next += 4;
+    }
     return summaries;
   }
 
@@ -85,7 +122,7 @@ private:
   std::vector<Entry> m_entries;
   int m_depth = 0; ///< number of open scopes
   PetscClassId m_class = 0;
-  double m_start = 0.0;
+  Seconds m_start;
 };
 
 } // namespace nunatak

@@ -1,5 +1,6 @@
 """Runs of the program: the same answer on any number of ranks, restarts, the report."""
 import json
+import resource
 
 import numpy as np
 import pytest
@@ -52,6 +53,30 @@ def test_who_solves_the_ssa(nunatak, tmp_path):
                         (["-grid_cut", "ice", "-da_refine", "1"], "-grid_cut ice and -da_refine")):
         run_ = nunatak(*run, *words, ranks=2)
         assert run_.status != 0 and told in run_.text, run_.text
+
+
+def test_processor_time_of_the_parts(nunatak, tmp_path):
+    """POP's metrics beside the processor time of the whole process; PETSc's waiting counts as ours; CPMIP's figures of one run."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    nunatak("-init", "marine", "-grid_dx", "16km", "-run_years", "1", "-o", "none", "-report", "one.json", status=0)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    report = json.loads((tmp_path / "one.json").read_text())
+    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    parts = {name: timer for name, timer in report["timers"].items() if timer["depth"] == 0}
+    assert 0.5 * whole < sum(timer["pop"]["processor_seconds"] for timer in parts.values()) <= whole
+    pop = report["pop"]
+    inside = [timer["pop"]["useful_seconds"]["mean"] for name, timer in parts.items() if name != "init" and not name.startswith("output")]
+    assert pop["useful_seconds"]["mean"] == pytest.approx(sum(inside)) and pop["load_balance"] == 1.0
+    assert report["cpmip"]["SYPD"] == pytest.approx(86400 / report["wall_seconds"])
+    assert report["cpmip"]["CHSY"] == pytest.approx(report["wall_seconds"] / 3600) and report["cpmip"]["SYPD_loop"] > report["cpmip"]["SYPD"]
+
+    for solver in ("own", "petsc"):
+        run = nunatak(*MARINE, "-run_years", "0.1", "-o", "none", "-ssa_solver", solver, "-report", "two.json", ranks=2, status=0)
+        ssa = json.loads((tmp_path / "two.json").read_text())["timers"]["stress balance: SSA"]
+        assert 0 < ssa["in_mpi"]["min"] <= ssa["in_mpi"]["max"] < ssa["max"]
+        assert ssa["pop"]["parallel_efficiency"] == pytest.approx(ssa["pop"]["load_balance"] * ssa["pop"]["communication_efficiency"])
+        assert ssa["pop"]["parallel_efficiency"] < 1
+        assert "simulated years per day" in run.out
 
 
 def test_output_budget(nunatak, tmp_path):
