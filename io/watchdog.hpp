@@ -87,6 +87,11 @@ private:
   std::thread m_thread;
 };
 
+/// From now on a line on standard error where a library ends the process without one that names a
+/// file: by abort() where memory fails, or since a call of MPI has failed. After MPI_Init, before
+/// communicators are duplicated.
+void give_last_words();
+
 /// Run f, a phase of the use of a file, under the watchdog.
 template <class F> auto watched(const std::string& path, const char* phase, const F& f) {
   const Watchdog::Scope scope(path, phase);

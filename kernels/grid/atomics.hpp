@@ -24,13 +24,5 @@ template <class T> KOKKOS_INLINE_FUNCTION void atomic_add(T* at, T n) {
   else
     Kokkos::atomic_add(at, n);
 }
-template <class T> KOKKOS_INLINE_FUNCTION void atomic_max(T* at, T n) {
-  T found = atomic_load(at);
-  if constexpr (loops_on_host) {
-    while (n > found) found = Kokkos::atomic_compare_exchange(at, found, n);
-  } else if (n > found) {
-    Kokkos::atomic_max(at, n);
-  }
-}
 
 } // namespace nunatak

@@ -6,15 +6,13 @@
 //             -> shelves divided over basins
 //             -> distances to the grounding line and to the front -> boxes
 //
-// Codes are made and lists of shelf cells are processed by loops; labels, masks and distances are
-// found on the host (shelf_finder.hpp, distance/), beside a GPU, too. Reese et al. (2018), The
-// Cryosphere 12, 1969, section 2. Communicates: two batches of labels (one ghost exchange and one
-// gather each), one ghost exchange of codes, one sum, the distances. Legends: codes.hpp; result:
-// shelves.hpp.
+// Codes are made by loops; all else is found on the host, beside a GPU, too. Reese et al. (2018),
+// The Cryosphere 12, 1969, section 2. Communicates: two batches of labels (one ghost exchange and
+// one gather each), one ghost exchange of codes, one sum, the distances. Legends: codes.hpp;
+// result: shelves.hpp.
 #pragma once
 
 #include "kernels/distance/distance.hpp"
-#include "kernels/grid/atomics.hpp"
 #include "kernels/pico/last_input.hpp"
 #include "kernels/pico/one_by_one.hpp"
 #include "kernels/pico/options.hpp"
@@ -27,36 +25,23 @@
 namespace nunatak::pico {
 
 /// Renumbers shelf cells after the division over basins: shelf_of[entry], by table_entry().
-inline void renumber(LocalShelves& local, const List<int>& shelf_of, int basins,
+inline void renumber(LocalShelves& local, const std::vector<int>& shelf_of, int basins,
                      const Array2<int>& basin_of_cell, const PicoFields& out) {
-  const int *cell = local.cell.data(), *basin = basin_of_cell.data(), *of_entry = shelf_of.data();
-  int *shelf = local.shelf.data(), *shelf_mask = out.shelf_mask.data();
-  for_each_place(
-      "pico: shelves", local.cell, KOKKOS_LAMBDA(int n) {
-        const int c = cell[n];
-        shelf_mask[c] = shelf[n] = of_entry[table_entry(shelf[n], basin[c], basins)];
-      });
+  const auto basin = on_host(basin_of_cell);
+  for (std::size_t n = 0; n < local.cell.size(); ++n) {
+    const int c = local.cell[n];
+    local.shelf[n] = shelf_of[table_entry(local.shelf[n], basin.data()[c], basins)];
+    out.shelf_mask.data()[c] = local.shelf[n];
+  }
 }
 
-inline void find_largest(const LocalShelves& local, const PicoFields& out,
-                         List<std::int64_t>& of_shelves) {
-  const int *cell = local.cell.data(), *shelf = local.shelf.data(), *d_gl = out.distance_gl.data();
-  std::int64_t* largest = of_shelves.data();
-  for_each_place(
-      "pico: largest distances", local.cell,
-      KOKKOS_LAMBDA(int n) { atomic_max(largest + shelf[n], std::int64_t{d_gl[cell[n]]}); });
-}
-
-inline void write_boxes(LocalShelves& local, const List<int>& boxes, const PicoFields& out) {
-  const int *cell = local.cell.data(), *shelf = local.shelf.data(), *of_shelf = boxes.data();
+inline void write_boxes(LocalShelves& local, const std::vector<int>& boxes, const PicoFields& out) {
   const int *d_gl = out.distance_gl.data(), *d_cf = out.distance_cf.data();
   local.box.resize(local.cell.size());
-  int *box = local.box.data(), *box_mask = out.box_mask.data();
-  for_each_place(
-      "pico: boxes", local.cell, KOKKOS_LAMBDA(int n) {
-        const int c = cell[n];
-        box_mask[c] = box[n] = box_of(d_gl[c], d_cf[c], of_shelf[shelf[n]]);
-      });
+  for (std::size_t n = 0; n < local.cell.size(); ++n) {
+    const int c = local.cell[n];
+    out.box_mask.data()[c] = local.box[n] = box_of(d_gl[c], d_cf[c], boxes[local.shelf[n]]);
+  }
 }
 
 class ShelfGeometry {
@@ -66,10 +51,8 @@ public:
         m_options(options), m_codes(codes_of(ranks)), m_finder(ranks, m_codes, options.batch) {
     options.check();
     if (!(dx > 0.0) || !(dy > 0.0)) throw std::invalid_argument("PICO: expected dx > 0 and dy > 0");
-    const auto locals = static_cast<std::size_t>(ranks.local_size());
-    m_last.resize(locals);
-    m_largest.resize(locals);
-    m_result.local.resize(locals);
+    m_last.resize(m_codes.size());
+    m_result.local.resize(m_codes.size());
     m_result.domain.ranks = m_result.shelf.ranks = ranks.decomposition().size();
   }
 
@@ -98,6 +81,7 @@ public:
     update_ghosts();
     find_shelves(in, out);
     find_boxes(solve_distances(out), out);
+    for (std::size_t r = 0; r < m_codes.size(); ++r) clear_water(out[r], m_codes[r]);
     for (std::size_t r = 0; r < m_codes.size() && m_options.skip_unchanged; ++r)
       m_last[r].keep(out[r]);
     m_valid = true;
@@ -116,14 +100,13 @@ private:
   void label(const std::vector<PicoInput>& in) {
     for (std::size_t r = 0; r < m_codes.size(); ++r)
       m_last[r].read(m_ranks.patch(r), in[r], m_options, m_codes[r]);
-    const auto seen = [this](std::size_t r) {
-      const SeenBasins& basins = m_last[r].seen();
-      return std::vector<std::int64_t>{basins.largest, -static_cast<std::int64_t>(basins.smallest)};
-    };
+    Kokkos::fence("pico: first codes");
     // largest basin, minus the smallest one, 1 if there is an unknown cell type
-    std::vector<std::int64_t> maxima;
-    const ComponentBits bits{m_cell_area, m_options.continental_ice_area};
-    const int shelves = m_finder.label(bits, seen, maxima);
+    std::vector<std::vector<std::int64_t>> values;
+    for (const LastInput& input : m_last)
+      values.push_back({input.seen().largest, -static_cast<std::int64_t>(input.seen().smallest)});
+    const int shelves = m_finder.label({m_cell_area, m_options.continental_ice_area}, values);
+    const std::vector<std::int64_t>& maxima = values[0];
     if (maxima[0] > largest_basin || maxima[1] > 0) {
       throw std::runtime_error("PICO: basins: expected numbers from 0 to " +
                                std::to_string(largest_basin) + ", found " +
@@ -156,9 +139,8 @@ private:
     m_result.domain.total = sums[0][sum.domain()];
     m_result.shelf.total = std::accumulate(table.cells.begin(), table.cells.end(), std::int64_t{0});
     const std::vector<int> shelf_of = split_shelves(table, sum.adjacent_basins(sums[0]));
-    m_shelf_of.assign(shelf_of.begin(), shelf_of.end());
     for (std::size_t r = 0; r < m_codes.size(); ++r)
-      renumber(m_result.local[r], m_shelf_of, table.basins, in[r].basins, out[r]);
+      renumber(m_result.local[r], shelf_of, table.basins, in[r].basins, out[r]);
   }
 
   /// Number of boxes of each shelf and box of each cell, from the report of the distances.
@@ -187,15 +169,16 @@ private:
     problem.maxima = [&](int local) {
       const auto r = static_cast<std::size_t>(local);
       const LocalShelves& shelves = m_result.local[r];
-      m_largest[r].assign(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
-      find_largest(shelves, out[r], m_largest[r]);
-      Kokkos::fence("pico: largest distances");
-      std::vector<std::int64_t> d(m_largest[r].begin(), m_largest[r].end());
+      const int* d_gl = out[r].distance_gl.data();
+      std::vector<std::int64_t> d(static_cast<std::size_t>(m_result.table.shelves) + 1, 0);
+      for (std::size_t n = 0; n < shelves.cell.size(); ++n) {
+        std::int64_t& largest = d[static_cast<std::size_t>(shelves.shelf[n])];
+        largest = std::max(largest, std::int64_t{d_gl[shelves.cell[n]]});
+      }
       d.push_back(shelves.domain_cells);
       d.push_back(static_cast<std::int64_t>(shelves.cell.size()));
       return d;
     };
-    Kokkos::fence("pico: seeds");
     if (m_options.batch) return m_distances.solve(problem);
     const DistanceReport first =
         m_distances.solve({{problem.fields[0]}, {m_seeds[0]}, problem.maxima, m_members});
@@ -211,9 +194,7 @@ private:
   PicoOptions m_options;
   std::vector<SharedArray2<Code>> m_codes; // final codes have valid ghosts
   ShelfFinder m_finder;
-  List<int> m_shelf_of;                      // by table_entry() of undivided shelves
-  std::vector<List<std::int64_t>> m_largest; // [local]
-  DistanceSeeds m_seeds;                     // of the grounding line and the front
+  DistanceSeeds m_seeds; // of the grounding line and the front
   std::vector<char> m_members;
   std::vector<LastInput> m_last;
   Shelves m_result;

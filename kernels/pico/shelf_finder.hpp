@@ -10,7 +10,6 @@
 #include "kernels/pico/shelves.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace nunatak::pico {
@@ -47,9 +46,6 @@ struct ComponentBits {
   }
 };
 
-/// Numbers of a local rank to be maximised along with labels; called after the loops so far.
-using LocalNumbers = std::function<std::vector<std::int64_t>(std::size_t local)>;
-
 /// Works on the codes given at construction, in this order for each new geometry.
 class ShelfFinder {
 public:
@@ -58,22 +54,19 @@ public:
       : m_ranks(ranks), m_codes(codes), m_labels(ranks, batch), m_segments(codes.size()) {}
 
   /// Labels the first codes, completes them, and labels the final codes. Returns the number of
-  /// shelves. `maxima`: of `numbers`, over all ranks; then 1 if there is an unknown cell type.
-  int label(const ComponentBits& bits, const LocalNumbers& numbers,
-            std::vector<std::int64_t>& maxima) {
-    Kokkos::fence("pico: first codes");
-    std::vector<std::vector<std::int64_t>> values, nothing(m_codes.size());
+  /// shelves. values[local] is replaced by maxima over all ranks, after which comes 1 if there is
+  /// an unknown cell type.
+  int label(const ComponentBits& bits, std::vector<std::vector<std::int64_t>>& values) {
+    std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
       find_segments(m_ranks.patch(r), m_codes[r], m_segments[r]);
       m_ranks.work(r, 3 * m_ranks.patch(r).cells()); // including the masks written later
       const auto& list = m_segments[r].list;
       const bool unknown = std::any_of(
           list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
-      values.push_back(numbers(r));
       values[r].push_back(unknown ? 1 : 0);
     }
     m_found = &m_labels.update(m_segments, land_and_sea(), values);
-    maxima = values[0];
     add_bits(bits);
     m_found = &m_labels.update(m_segments, shelves_and_sea_floor(), nothing);
     return (*m_found)[of_shelf].numbered;
@@ -93,16 +86,13 @@ public:
       visit(r, in[r], out[r], table, sum, sums[r], local[r], seeds);
       local[r].domain_cells = static_cast<std::int64_t>(out[r].written_domain.size());
     }
-    for (std::size_t r = 0; r < m_codes.size(); ++r) clear_water(out[r], m_codes[r]);
   }
 
 private:
-  int row(std::size_t r) const { return m_ranks.patch(r).xm + 2; }
-
   void add_bits(const ComponentBits& bits) {
     const Component open = (*m_found)[of_ocean].largest();
     for (std::size_t r = 0; r < m_codes.size(); ++r) {
-      const int up = row(r);
+      const int up = m_ranks.patch(r).xm + 2;
       m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
         Code c = s.code();
         for (const int mask : {of_land, of_ocean, of_water}) {
@@ -124,7 +114,7 @@ private:
     const Code* code = m_codes[r].data();
     const auto basins = on_host(in.basins);
     const int* basin = basins.data();
-    const int up = row(r);
+    const int up = m_ranks.patch(r).xm + 2;
     m_segments[r].for_each([&](int j, int n, int i0, const Segment& s) {
       const int from = j * up + i0, to = j * up + s.end();
       const int contshelf = contshelf_mask(s.code(), (sea_floor.flags(r, n) & has_continent) != 0);

@@ -65,9 +65,8 @@ struct ShelfCells {
   List<double> p, x;       ///< per cell: pressure, dbar; cooling T0 - T1 in box 1, K
   List<std::int64_t> sums; ///< accumulated by loops
 
-  /// Sets the list of cells by shelf and box (0..boxes). Waits.
+  /// Sets the list of cells by shelf and box (0..boxes).
   void set(const List<int>& shelf, const List<int>& box, int boxes) {
-    Kokkos::fence("pico: boxes");
     const int cells = static_cast<int>(shelf.size());
     p.resize(shelf.size());
     x.resize(shelf.size());

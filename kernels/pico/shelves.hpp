@@ -175,14 +175,14 @@ struct LocalShelves {
   }
 };
 
-/// The result of the geometry, the same on all ranks except `local`. Fence before reading lists.
+/// The result of the geometry, the same on all ranks except `local`.
 struct Shelves {
   std::vector<LocalShelves> local;
   ShelfTable table;
-  List<int> boxes;    ///< number of boxes of each shelf
-  int d_max = 0;      ///< largest distance to the grounding line of any shelf cell
-  int rounds = 0;     ///< of the distances
-  Load domain, shelf; ///< cells per rank: in the domain of the distances, of shelves
+  std::vector<int> boxes; ///< number of boxes of each shelf
+  int d_max = 0;          ///< largest distance to the grounding line of any shelf cell
+  int rounds = 0;         ///< of the distances
+  Load domain, shelf;     ///< cells per rank: in the domain of the distances, of shelves
 };
 
 } // namespace nunatak::pico

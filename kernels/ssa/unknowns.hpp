@@ -10,7 +10,6 @@
 #pragma once
 
 #include "kernels/grid/atomics.hpp"
-#include "kernels/grid/forest.hpp"
 #include "kernels/grid/list.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -85,6 +84,37 @@ struct Chosen {
   Kokkos::View<int*, Mem> unknowns, elements; ///< positions in the lists of all, ascending
 };
 
+/// Disjoint sets of integers, joined by loops with atomics: the same in any order. The root of a
+/// set is its smallest member; parents are smaller.
+struct Forest {
+  Kokkos::View<int*, WorkMem> parents;
+
+  KOKKOS_INLINE_FUNCTION int& parent(int c) const { return parents(c); }
+  /// The root of the set of c. Parents are replaced by grandparents; other threads may do the same.
+  KOKKOS_INLINE_FUNCTION int root(int c) const {
+    int up = atomic_load(&parent(c));
+    while (up != c) {
+      const int further = atomic_load(&parent(up));
+      if (further != up) atomic_store(&parent(c), further);
+      c = up;
+      up = further;
+    }
+    return c;
+  }
+  /// Only a current root gets a new parent; otherwise the join is retried from its root.
+  KOKKOS_INLINE_FUNCTION void join(int a, int b) const {
+    a = root(a);
+    b = root(b);
+    while (a != b) {
+      const int larger = Kokkos::max(a, b), smaller = Kokkos::min(a, b);
+      const int found = Kokkos::atomic_compare_exchange(&parent(larger), larger, smaller);
+      if (found == larger) return;
+      a = root(found);
+      b = smaller;
+    }
+  }
+};
+
 /// Reallocates a list, with some reserve, if it has less than n elements; uninitialised.
 template <class List> void ensure_size(List& list, int n) {
   const auto size = static_cast<std::size_t>(n);
@@ -107,7 +137,7 @@ struct SsaPatch {
   SsaInput input;
   Array2<int> ice;     ///< nonzero: icy, inside the domain, not excluded; owned cells and ghosts
   Array2<int> unknown; ///< 1: unknown cell; owned cells and ghosts
-  Forest sets;         ///< 0: held; n + 1: cell n = j (xm + 2) + i; parent -1: no ice
+  ssa::Forest sets;    ///< 0: held; n + 1: cell n = j (xm + 2) + i; parent -1: no ice
   Later<ssa::Counts> counts;      ///< of the last counting loop
   Later<ssa::Lengths> found;      ///< of the last loop that makes the lists
   ssa::Lengths lengths;           ///< their copy on the host, set by SsaAssembly

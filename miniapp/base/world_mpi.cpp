@@ -2,7 +2,7 @@
 #include "io/agree.hpp"
 #include "io/async/servers.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/last_words.hpp"
+#include "io/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"

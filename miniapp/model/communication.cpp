@@ -8,19 +8,11 @@ namespace nunatak {
 namespace {
 
 thread_local Seconds in_mpi; // of other threads: not asked for
-thread_local int depth = 0;  // MPI calls itself, for example in MPI_Comm_dup
 
-class InMpi {
-public:
-  InMpi() : m_begin(depth++ == 0 ? Seconds::now() : Seconds{}) {}
-  ~InMpi() {
-    if (--depth == 0) in_mpi += Seconds::now() - m_begin;
-  }
-  InMpi(const InMpi&) = delete;
-  InMpi& operator=(const InMpi&) = delete;
-
-private:
-  Seconds m_begin;
+/// Adds its lifetime.
+struct InMpi {
+  const Seconds begin = Seconds::now();
+  ~InMpi() { in_mpi += Seconds::now() - begin; }
 };
 
 } // namespace
@@ -39,34 +31,21 @@ Seconds seconds_in_mpi() { return in_mpi; }
   }
 
 using Type = MPI_Datatype;
-using Comm = MPI_Comm;
-using Request = MPI_Request;
-using Status = MPI_Status;
 
-NUNATAK_TIMED(Barrier, (Comm c), (c))
-NUNATAK_TIMED(Bcast, (void* a, int n, Type t, int root, Comm c), (a, n, t, root, c))
-NUNATAK_TIMED(Reduce, (const void* a, void* b, int n, Type t, MPI_Op op, int root, Comm c),
+NUNATAK_TIMED(Barrier, (MPI_Comm c), (c))
+NUNATAK_TIMED(Bcast, (void* a, int n, Type t, int root, MPI_Comm c), (a, n, t, root, c))
+NUNATAK_TIMED(Reduce, (const void* a, void* b, int n, Type t, MPI_Op op, int root, MPI_Comm c),
               (a, b, n, t, op, root, c))
-NUNATAK_TIMED(Allreduce, (const void* a, void* b, int n, Type t, MPI_Op op, Comm c),
+NUNATAK_TIMED(Allreduce, (const void* a, void* b, int n, Type t, MPI_Op op, MPI_Comm c),
               (a, b, n, t, op, c))
-NUNATAK_TIMED(Gather, (const void* a, int n, Type t, void* b, int m, Type u, int root, Comm c),
-              (a, n, t, b, m, u, root, c))
-NUNATAK_TIMED(Gatherv,
-              (const void* a, int n, Type t, void* b, const int* m, const int* at, Type u, int root,
-               Comm c),
-              (a, n, t, b, m, at, u, root, c))
-NUNATAK_TIMED(Allgather, (const void* a, int n, Type t, void* b, int m, Type u, Comm c),
+NUNATAK_TIMED(Allgather, (const void* a, int n, Type t, void* b, int m, Type u, MPI_Comm c),
               (a, n, t, b, m, u, c))
 NUNATAK_TIMED(Allgatherv,
-              (const void* a, int n, Type t, void* b, const int* m, const int* at, Type u, Comm c),
+              (const void* a, int n, Type t, void* b, const int* m, const int* at, Type u,
+               MPI_Comm c),
               (a, n, t, b, m, at, u, c))
-NUNATAK_TIMED(Alltoall, (const void* a, int n, Type t, void* b, int m, Type u, Comm c),
-              (a, n, t, b, m, u, c))
-NUNATAK_TIMED(Send, (const void* a, int n, Type t, int to, int tag, Comm c), (a, n, t, to, tag, c))
-NUNATAK_TIMED(Recv, (void* a, int n, Type t, int from, int tag, Comm c, Status* s),
+NUNATAK_TIMED(Recv, (void* a, int n, Type t, int from, int tag, MPI_Comm c, MPI_Status* s),
               (a, n, t, from, tag, c, s))
-NUNATAK_TIMED(Wait, (Request * r, Status* s), (r, s))
-NUNATAK_TIMED(Waitall, (int n, Request* r, Status* s), (n, r, s))
-NUNATAK_TIMED(Waitany, (int n, Request* r, int* which, Status* s), (n, r, which, s))
-NUNATAK_TIMED(Comm_dup, (Comm c, Comm* made), (c, made))
-NUNATAK_TIMED(Comm_split, (Comm c, int colour, int key, Comm* made), (c, colour, key, made))
+NUNATAK_TIMED(Wait, (MPI_Request * r, MPI_Status* s), (r, s))
+NUNATAK_TIMED(Waitall, (int n, MPI_Request* r, MPI_Status* s), (n, r, s))
+NUNATAK_TIMED(Waitany, (int n, MPI_Request* r, int* which, MPI_Status* s), (n, r, which, s))

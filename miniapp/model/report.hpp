@@ -64,7 +64,10 @@ public:
     log.line(printed("%-34s %8s %10s %10s %10s %8s %8s %10s", "seconds", "calls", "min", "mean",
                      "max", "in MPI", "balance", "of total"));
     double other = wall; // mean over ranks of what no timer of the first level measures
-    for (const Timers::Summary& s : timers.summarise(m_comm)) {
+    std::vector<Timers::Summary> parts = timers.summarise(m_comm);
+    m_json["pop"] = pop(parts.back());
+    parts.pop_back();
+    for (const Timers::Summary& s : parts) {
       nlohmann::json& json = m_json["timers"][s.name] = min_mean_max(s.time);
       json.update({{"calls", s.calls},
                    {"depth", s.depth},
@@ -84,7 +87,6 @@ public:
     };
     line("other", other);
     line("total", wall);
-    m_json["pop"] = pop(timers.computation(m_comm));
     add_cpmip(wall, log);
 
     const io::Watchdog::Scope scope(m_path, "report");

@@ -32,8 +32,6 @@ public:
     Seconds seconds = {}; ///< on this rank
     Seconds in_mpi = {};  ///< of these
     PetscLogEvent event = 0;
-
-    double useful() const { return seconds.processor - in_mpi.processor; }
   };
   /// Seconds over ranks.
   struct Summary : Entry {
@@ -80,24 +78,25 @@ public:
 
   double elapsed() const { return (Seconds::now() - m_start).wall; } ///< seconds since construction
 
-  /// In order of first use; all ranks must have used the same scopes. Two collectives.
-  std::vector<Summary> summarise(MPI_Comm comm) const { return over_ranks(comm, m_entries); }
-  /// Of the parts of the model together: all but init and output.
-  Summary computation(MPI_Comm comm) const {
+  /// In order of first use; then "computation": all parts but init and output together. All ranks
+  /// must have used the same scopes. Two collectives.
+  std::vector<Summary> summarise(MPI_Comm comm) const {
+    std::vector<Entry> entries = m_entries;
     Entry sum{"computation"};
     for (const Entry& e : m_entries) {
       if (e.depth > 0 || e.name == "init" || e.name.rfind("output", 0) == 0) continue;
       sum.seconds += e.seconds;
       sum.in_mpi += e.in_mpi;
     }
-    return over_ranks(comm, {sum})[0];
+    entries.push_back(sum);
+    return over_ranks(comm, entries);
   }
 
   static std::vector<Summary> over_ranks(MPI_Comm comm, const std::vector<Entry>& entries) {
     std::vector<double> seconds;
     for (const Entry& e : entries)
-      seconds.insert(seconds.end(),
-                     {e.seconds.wall, e.in_mpi.wall, e.useful(), e.seconds.processor});
+      seconds.insert(seconds.end(), {e.seconds.wall, e.in_mpi.wall,
+                                     (e.seconds - e.in_mpi).processor, e.seconds.processor});
     const std::vector<io::OverRanks> reduced = io::over_ranks(comm, seconds);
     std::vector<Summary> summaries;
     auto next = reduced.begin();

@@ -1,7 +1,5 @@
 #include "miniapp/tools/compare.hpp"
 
-#include "miniapp/base/paths.hpp"
-
 #include <algorithm>
 #include <iomanip>
 #include <map>
@@ -136,30 +134,6 @@ void print_differences(std::ostream& out, const std::vector<FieldDifference>& fi
   for (const FieldDifference& d : fields) {
     if (!d.wrong.empty()) out << "\n" << details(d, grid);
   }
-}
-
-void write_picture(const std::string& path, const Grid& grid,
-                   const std::function<int(std::size_t cell)>& grey,
-                   const std::vector<FieldDifference>& fields, int scale) {
-  std::vector<char> wrong(grid.cells(), 0);
-  for (const FieldDifference& field : fields) {
-    for (const WrongCell& w : field.wrong) wrong[static_cast<std::size_t>(w.cell)] = 1;
-  }
-  std::string text =
-      "P6\n" + std::to_string(grid.Mx * scale) + " " + std::to_string(grid.My * scale) + "\n255\n";
-  for (int row = 0; row < grid.My; ++row) {
-    const int j = grid.y_ascends() ? grid.My - 1 - row : row;
-    std::string line;
-    for (int i = 0; i < grid.Mx; ++i) {
-      const auto n = static_cast<std::size_t>(j) * static_cast<std::size_t>(grid.Mx) +
-                     static_cast<std::size_t>(i);
-      const auto pixel =
-          wrong[n] != 0 ? std::string("\xff\0\0", 3) : std::string(3, static_cast<char>(grey(n)));
-      for (int k = 0; k < scale; ++k) line += pixel;
-    }
-    for (int k = 0; k < scale; ++k) text += line;
-  }
-  write_text_file(path, text);
 }
 
 } // namespace nunatak::tools

@@ -1,4 +1,4 @@
-// Differences between two fields of a grid: counted, located, tabled and drawn.
+// Differences between two fields of a grid: counted, located and tabled.
 //
 //   field       cells  different  largest difference
 //   distance    20401          3                   2
@@ -19,7 +19,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -33,7 +32,6 @@ struct Grid {
   std::vector<double> x, y; ///< cell coordinates, m; empty if unknown
 
   std::size_t cells() const { return static_cast<std::size_t>(Mx) * static_cast<std::size_t>(My); }
-  bool y_ascends() const { return !y.empty() && y.back() > y.front(); }
 };
 
 struct WrongCell {
@@ -110,11 +108,5 @@ std::string details(const FieldDifference& difference, const Grid& grid,
 /// The table, and the details of the fields that differ.
 void print_differences(std::ostream& out, const std::vector<FieldDifference>& fields,
                        const Grid& grid);
-
-/// Writes a Netpbm picture (PPM): cells in grey (0 to 255), wrong ones of any field in red; the
-/// largest y is up. `scale`: pixels along a side of a cell. Not collective: rank 0 calls it.
-void write_picture(const std::string& path, const Grid& grid,
-                   const std::function<int(std::size_t cell)>& grey,
-                   const std::vector<FieldDifference>& fields, int scale = 1);
 
 } // namespace nunatak::tools

@@ -81,7 +81,6 @@ struct Case {
   Grid grid;
   std::vector<Answer::Field> fields; ///< mask, distance, label, perhaps cell_type or basins
 
-  const std::vector<int>& mask() const { return fields[0].values; }
   const std::vector<int>& expected(Judged judged) const {
     return fields[judged == Judged::distance ? 1 : 2].values;
   }
@@ -162,17 +161,13 @@ Record summary(const Case& c) {
           {"catches", c.catches}};
 }
 
-void make_folder(const std::string& option, const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (!std::filesystem::is_directory(path))
-    throw Error("option " + option + ": expected a folder that can be created, found '" + path +
-                "': " + error.message());
-}
-
 void write_corpus(const ToolOptions& options, const std::string& seeds) {
   const std::string& folder = options.kit.corpus;
-  make_folder("-corpus", folder);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!std::filesystem::is_directory(folder))
+    throw Error("option -corpus: expected a folder that can be created, found '" + folder +
+                "': " + error.message());
   std::vector<Record> records;
   for_each_case(options, seeds, [&](const Case& c) {
     write_fields(folder + "/" + c.name + ".nc", c.grid, c.fields,
@@ -199,14 +194,7 @@ Record judge(const KitOptions& options, const std::string& variable, const Case&
   const FieldDifference d = compare(variable, expected, found);
   record.update(d.record(c.grid));
   record["result"] = d.wrong.empty() ? "equal" : "differs";
-  if (d.wrong.empty()) return record;
-  record["text"] = details(d, c.grid, "  ");
-  if (options.plots.empty()) return record;
-  const auto grey = [&](std::size_t n) {
-    return c.mask()[n] < 0 ? 0 : c.mask()[n] == 1 ? 220 : 120;
-  };
-  write_picture(options.plots + "/" + c.name + ".ppm", c.grid, grey, {d},
-                std::max(1, 400 / std::max(c.grid.Mx, c.grid.My)));
+  if (!d.wrong.empty()) record["text"] = details(d, c.grid, "  ");
   return record;
 }
 
@@ -227,7 +215,6 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
   if (!std::filesystem::is_directory(kit.answers))
     throw Error("option -check: expected a folder of answers, found none of the name '" +
                 kit.answers + "'");
-  if (!kit.plots.empty()) make_folder("-plot", kit.plots);
   const std::string usual = judged == Judged::distance ? "distance" : "label",
                     variable = kit.variable.empty() ? usual : kit.variable;
   std::vector<Record> records;

@@ -1,6 +1,6 @@
 // nunatak-check: recomputes the PICO fields in a PISM file and compares them, for regression tests.
 //
-//   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3] [-picture differences.ppm]
+//   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3]
 //
 // Neighbours: check/.
 #include "kernels/grid/virtual/virtual_ranks.hpp"
@@ -78,7 +78,7 @@ FieldDifference compare_field(Ranks& ranks, const PicoFile& file, const PicoFiel
 }
 
 struct CheckOptions {
-  std::string input, forcing, fields, virtual_ranks, picture, json;
+  std::string input, forcing, fields, virtual_ranks, json;
   bool pism_2_3 = false;
   double tolerance = 1e-9;
   PicoOptions pico;
@@ -102,7 +102,6 @@ struct CheckOptions {
     table.section("Ranks and output");
     table.add(text("virtual_ranks", virtual_ranks,
                    "P x Q ranks in one process, or a number: 2x2, 4 (none: those of mpiexec)"));
-    table.add(text("picture", picture, "picture (PPM) of the cells that differ, in red"));
     table.add(text("report", json, "JSON file of all comparisons"));
   }
 
@@ -115,10 +114,8 @@ struct CheckOptions {
     if (input.empty()) throw Error("expected a file: nunatak-check FILE.nc, found none");
     require_one_process(virtual_ranks);
     World().on_rank_0([&] {
-      check_files({{"-i", input, FileUse::read},
-                   {"-forcing", forcing, FileUse::read},
-                   {"-picture", picture},
-                   {"-report", json}});
+      check_files(
+          {{"-i", input, FileUse::read}, {"-forcing", forcing, FileUse::read}, {"-report", json}});
     });
     for (const std::string& name : split(fields, ',')) {
       const bool known = std::any_of(std::begin(pico_fields), std::end(pico_fields),
@@ -308,15 +305,6 @@ bool run(const CheckOptions& options, OptionTable& table) {
                             {"fields", records},
                             {"not_in_the_file", all.left_out},
                             {"without_ocean", all.without_ocean}});
-  if (!options.picture.empty()) {
-    const GridValues types =
-        gathered(*ranks, [&](std::size_t r, int j, int i) { return input[r].mask(j, i); });
-    const auto grey = [&](std::size_t n) { // ice and bare land light, shelves darker, ocean black
-      const int type = static_cast<int>(types[n]);
-      return grounded(type) ? 220 : type == floating_ice ? 120 : 0;
-    };
-    World().on_rank_0([&] { write_picture(options.picture, file.grid(), grey, all.fields); });
-  }
   return all.all_equal();
 }
 
@@ -328,7 +316,7 @@ int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-check", [&](Libraries&) {
     CheckOptions options;
     OptionTable table("nunatak-check: recomputes PICO's fields in a file of PISM and compares them",
-                      "nunatak-check run.nc -forcing ocean.nc -picture differences.ppm");
+                      "nunatak-check run.nc -forcing ocean.nc");
     options.add_to(table);
     if (!table.read(static_cast<int>(words.size()), words.data())) return 0;
     return run(options, table) ? 0 : exit_differs;

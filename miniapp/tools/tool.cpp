@@ -99,7 +99,6 @@ void KitOptions::add_to(OptionTable& table) {
   table.add(text("expect_variable", variable, "name of the variable in -check or -expect"));
   table.add(choice("sizes", sizes, "small|large", "extent of the corpus"));
   table.add(text("cases", names, "names of the cases to use, separated by commas (none: all)"));
-  table.add(text("plot", plots, "folder for a picture (PPM) of each case that differs"));
   table.add(text("junit", junit, "JUnit XML file of the verdicts, for CI"));
 }
 

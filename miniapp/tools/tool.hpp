@@ -32,7 +32,7 @@ void require_one_process(const std::string& virtual_ranks);
 struct KitOptions {
   std::string corpus, answers, sizes = "small", names; // -corpus, -check, -sizes, -cases
   std::string variable;                                // -expect_variable, also of -expect
-  std::string plots, junit;                            // -plot, -junit
+  std::string junit;                                   // -junit
 
   void add_to(OptionTable& table);
   bool wanted() const { return !corpus.empty() || !answers.empty(); }

@@ -83,7 +83,7 @@ def test_a_changed_cell_is_named(reference, tmp_path, name):
 
     path = reference(change)
     ranks = (None, None, None, 3)[(EXACT + WATER).index(name) % 4]
-    run = check(path, *REFERENCE, "-report", "r.json", "-picture", "d.ppm", "-fields", name, folder=tmp_path, ranks=ranks)
+    run = check(path, *REFERENCE, "-report", "r.json", "-fields", name, folder=tmp_path, ranks=ranks)
     assert run.status == 1 and "different: 1 of 1 fields" in run.out, run.text
     different = changed(tmp_path / "r.json")[name]
     assert (different["different"], different["j"], different["i"]) == (1, *cell)
@@ -92,10 +92,6 @@ def test_a_changed_cell_is_named(reference, tmp_path, name):
         assert different["found"] != different["expected"]
         if name not in ("pico_basal_melt_rate",):
             assert different["found"] == pytest.approx(data[name][tuple(cell)], rel=1e-12)
-    header, pixels = (tmp_path / "d.ppm").read_bytes().split(b"255\n", 1)
-    assert header == b"P6\n120 120\n"
-    image = np.frombuffer(pixels, np.uint8).reshape(120, 120, 3)[::-1]  # north is up
-    assert np.argwhere((image == (255, 0, 0)).all(axis=2)).tolist() == [cell]
 
 
 def test_numbers_of_shelves_do_not_matter(reference, tmp_path):
@@ -226,7 +222,6 @@ def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
     (("none.nc",), "none.nc"),
     (("f.nc", "-fields", "pico_box"), "'pico_box' is not a field of PICO"),
     (("f.nc", "-fields", "pico_box_mask"), "expected fields of PICO"),
-    (("f.nc", "-picture", "no/d.ppm"), "-picture"),
     (("f.nc", "-virtual_ranks", "99x99"), "99"),
     (("no_thk.nc",), "file 'no_thk.nc', variable 'thk': expected such a variable, found "),
     (("half.nc",), "file 'half.nc', variable 'basins': expected a number in cell 0, found nan"),
