@@ -44,6 +44,9 @@ NUNATAK_TIMED(Allgatherv,
               (const void* a, int n, Type t, void* b, const int* m, const int* at, Type u,
                MPI_Comm c),
               (a, n, t, b, m, at, u, c))
+NUNATAK_TIMED(Isend, (const void* a, int n, Type t, int to, int tag, MPI_Comm c, MPI_Request* r),
+              (a, n, t, to, tag, c, r))
+NUNATAK_TIMED(Startall, (int n, MPI_Request* r), (n, r))
 NUNATAK_TIMED(Recv, (void* a, int n, Type t, int from, int tag, MPI_Comm c, MPI_Status* s),
               (a, n, t, from, tag, c, s))
 NUNATAK_TIMED(Wait, (MPI_Request * r, MPI_Status* s), (r, s))

@@ -69,14 +69,11 @@ public:
     parts.pop_back();
     for (const Timers::Summary& s : parts) {
       nlohmann::json& json = m_json["timers"][s.name] = min_mean_max(s.time);
-      json.update({{"calls", s.calls},
-                   {"depth", s.depth},
-                   {"in_mpi", min_mean_max(s.communication)},
-                   {"pop", pop(s)}});
+      json.update({{"calls", s.calls}, {"depth", s.depth}, {"pop", pop(s)}});
       const std::string name = std::string(2 * static_cast<std::size_t>(s.depth), ' ') + s.name;
       log.line(printed("%-34s %8ld %10.3f %10.3f %10.3f %6.0f %% %6.0f %%", name.c_str(), s.calls,
                        s.time.min, s.time.mean, s.time.max,
-                       s.time.mean > 0.0 ? 100.0 * s.communication.mean / s.time.mean : 0.0,
+                       s.time.mean > 0.0 ? 100.0 * s.in_mpi.mean / s.time.mean : 0.0,
                        100.0 * s.load_balance()) +
                (s.depth == 0 ? share(s.time.mean, wall) : ""));
       if (s.depth == 0) other -= s.time.mean;
@@ -107,7 +104,7 @@ private:
             {"communication_efficiency", s.communication_efficiency()},
             {"parallel_efficiency", s.parallel_efficiency()},
             {"useful_seconds", min_mean_max(s.useful)},
-            {"processor_seconds", s.processor},
+            {"in_mpi_seconds", min_mean_max(s.in_mpi)},
             {"seconds", min_mean_max(s.time)}};
   }
 

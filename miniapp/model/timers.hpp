@@ -35,8 +35,7 @@ public:
   };
   /// Seconds over ranks.
   struct Summary : Entry {
-    io::OverRanks time, communication, useful;
-    double processor = 0.0; ///< mean processor time, MPI included
+    io::OverRanks time, in_mpi, useful;
 
     double load_balance() const { return ratio(useful.mean, useful.max); }
     double communication_efficiency() const { return ratio(useful.max, time.max); }
@@ -95,15 +94,12 @@ public:
   static std::vector<Summary> over_ranks(MPI_Comm comm, const std::vector<Entry>& entries) {
     std::vector<double> seconds;
     for (const Entry& e : entries)
-      seconds.insert(seconds.end(), {e.seconds.wall, e.in_mpi.wall,
-                                     (e.seconds - e.in_mpi).processor, e.seconds.processor});
-    const std::vector<io::OverRanks> reduced = io::over_ranks(comm, seconds);
+      seconds.insert(seconds.end(),
+                     {e.seconds.wall, e.in_mpi.wall, (e.seconds - e.in_mpi).processor});
+    const std::vector<io::OverRanks> found = io::over_ranks(comm, seconds);
     std::vector<Summary> summaries;
-    auto next = reduced.begin();
-    for (const Entry& e : entries) {
-      summaries.push_back({e, next[0], next[1], next[2], next[3].mean});
-      next += 4;
-    }
+    for (std::size_t n = 0; n < entries.size(); ++n)
+      summaries.push_back({entries[n], found[3 * n], found[3 * n + 1], found[3 * n + 2]});
     return summaries;
   }
 

@@ -48,7 +48,7 @@ def select(points, curve):
 
 
 def cores_text(row):
-    return f"{row.cores}{'*' if row.oversubscribed else '†' if row.shared_cores else ''}"
+    return f"{row.cores}{'*' if row.oversubscribed else '†' if row.shared_cores else '‡' if row.disturbed else ''}"
 
 
 def findings(points, field, unit):
@@ -79,8 +79,10 @@ def findings(points, field, unit):
 
 
 def change(first, last):
-    spread = "no difference: the ranges overlap" if parts.overlap(first, last) else efficiency(last, True)
-    text = "efficiency " if spread[0].isdigit() else "efficiency: " if spread.startswith("none") else ""
+    spread = efficiency(last, True)
+    text = "efficiency: " if spread.startswith("none") else "efficiency "
+    if last["efficiency_low"] == last["efficiency_low"] and (last["efficiency_low"] or 2) <= 1 <= (last["efficiency_high"] or 0):
+        spread += ", no different from 100 %"
     return f"from {number(first['median'])} s to {number(last['median'])} s ({text}{spread})"
 
 
@@ -138,7 +140,7 @@ def time_table(of_curve, unit):
         inside = end.kind == "within"
         cells = [part, *[number(v) for v in at_points(row, total)], percent(spread), interval(None if end.low != end.low else (end.low, end.high)),
                  percent(end.imbalance), "-" if inside else percent(end.fraction), "-" if inside else efficiency(end),
-                 number(end.serial_fraction, 2)]
+                 "slower" if end.serial_fraction > 1 else number(end.serial_fraction, 2)]
         rows.append({"style": "sum" if end.kind == "sum" else "aside" if inside or part == parts.OTHER else "", "cells": cells})
     return {"head": head, "rows": rows}
 
@@ -153,6 +155,23 @@ def scaling_table(of_curve, unit):
             cells = [efficiency(one, True).removeprefix("none: ") for one in row.to_dict("records")]
             rows.append({"style": "", "cells": [f"{part}: efficiency", *cells]})
     return {"head": [f"on {unit}:", *columns(total)], "rows": rows}
+
+
+POP = {"load_balance": "load balance", "communication_efficiency": "communication efficiency", "parallel_efficiency": "parallel efficiency",
+       "computation_scaling": "computation scaling", "global_efficiency": "global efficiency"}
+
+
+def pop_table(of_curve, unit):
+    """POP's metrics of the computation, and what holds on shared cores of each of its parts."""
+    total = of_curve[of_curve.part == parts.TOTAL]
+    rows = []
+    for part in [parts.COMPUTE, *dict.fromkeys(of_curve[(of_curve.kind == parts.COMPUTE) & (of_curve.fraction >= parts.SMALL)].part)]:
+        row = of_curve[(of_curve.part == part) & of_curve.load_balance.notna()]
+        for metric, text in POP.items():
+            if len(row) and (part == parts.COMPUTE or metric in ("load_balance", "computation_scaling")):
+                values = at_points(row.assign(median=row[metric]), total)
+                rows.append({"style": "sum" if part == parts.COMPUTE else "", "cells": [f"{part}: {text}", *map(percent, values)]})
+    return {"head": [f"POP's metrics, on {unit}:", *columns(total)], "rows": rows}
 
 
 def metric_table(field, total, unit):
@@ -176,7 +195,8 @@ def side_by_side_table(points, unit):
         of = {row["machine"]: row for row in same.to_dict("records")}
         if len(of) > 1:
             first, others = of.get(machines[0]), [of.get(m) for m in machines[1:]]
-            ratios = ["-" if not (first and other) else "no difference" if parts.overlap(first, other) else
+            ratios = ["-" if not (first and other) else "disturbed" if first["disturbed"] or other["disturbed"] else
+                      "no difference" if parts.overlap(first, other) else
                       number(first["median"] / other["median"]) if other["median"] > 0 else "-" for other in others]
             rows.append({"style": "sum" if part == parts.TOTAL else "", "cells": [
                 f"{mode}{', ' + curve.replace('=', ' ') if curve else ''}: {part}", cores,
@@ -201,7 +221,7 @@ def write(folder, studies, points, field, figures, title, subtitle, complaints, 
         of_curve = select(points, curve)
         total = of_curve[of_curve.part == parts.TOTAL]
         tables.append({"title": ", ".join(t for t in (f"{curve[0]} scaling", name(points, *curve[1:])) if t),
-                       "tables": [time_table(of_curve, unit), scaling_table(of_curve, unit),
+                       "tables": [time_table(of_curve, unit), scaling_table(of_curve, unit), pop_table(of_curve, unit),
                                   metric_table(select(field, curve), total, unit)]})
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)

@@ -17,7 +17,9 @@ SUMS = ["total", "init", "compute", "output"]
 TOTAL = "total"
 OTHER = "other"
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
-HALO = "ghost exchange, in the parts above"
+IN_MPI = "in MPI, in the parts of compute above"
+COMPUTE = "compute"
+ALONE = 0.95  # of the time outside MPI in which a processor ran the rank, from which on it had its core for itself
 SNAPSHOTS = "snapshots, in the phases above"  # what a rank that computes sees of them
 COUNTS = {"messages": ("messages", "messages"), "message bytes": ("messages", "bytes"),
           "collectives per rank": ("messages", "collectives_per_rank"), "exchanges per rank": ("messages", "exchanges_per_rank"),
@@ -30,11 +32,14 @@ POINT = ["machine", "mode", "curve", "nodes", "ranks", "threads", "cores", "cell
 
 class Sample:
     """One run, or one method of a run of nunatak-io: times = [(part, kind, slowest, mean), ...], counts = {name: number}; `form`: its
-    format; `years` that it simulated, `loop` seconds of its time steps; ranks that were `servers` of the output."""
+    format; `years` that it simulated, `loop` seconds of its time steps; ranks that were `servers` of the output. `useful`: what POP's
+    metrics of a part are made of."""
 
-    def __init__(self, method, total, times, counts, budget=None, form="", years=None, loop=None, servers=0):
+    def __init__(self, method, total, times, counts, budget=None, form="", years=None, loop=None, servers=0, pop=None):
         self.method, self.total, self.budget = method, total, budget if is_number(budget) else None
         self.form, self.years, self.loop, self.servers = form, years, loop, servers
+        self.useful = {part: of_pop(found) for part, found in (pop or {}).items()}
+        self.alone = self.useful.get(COMPUTE, {}).get("alone", math.nan)
         self.counts = {name: value for name, value in counts.items() if is_number(value)}
         wrong = [part for part, _, *seconds in times if not all(map(is_number, seconds))]
         if wrong or not is_number(total) or total <= 0:
@@ -45,6 +50,17 @@ class Sample:
         self.times += [(TOTAL, "sum", total, total)]
         self.output = sums["output"]
         self.times += [(kind, "sum", seconds, seconds) for kind, seconds in sums.items() if seconds > 0.0]
+
+
+def of_pop(pop):
+    """Of a part: `processor`, the useful computation of the rank that has most, and `mean`, that of all; `elapsed` time of the slowest
+    rank; `alone`, the fraction of the time outside MPI in which a processor ran it."""
+    useful, elapsed, waiting = pop["useful_seconds"], pop["seconds"], pop["in_mpi_seconds"]
+    if not all(is_number(value) for seconds in (useful, elapsed, waiting) for value in (seconds["max"], seconds["mean"])):
+        raise ValueError("expected seconds of POP's metrics, found none")
+    outside = elapsed["mean"] - waiting["mean"]
+    return {"processor": useful["max"], "useful": useful["mean"], "elapsed": elapsed["max"],
+            "alone": useful["mean"] / outside if outside > 0 else math.nan}
 
 
 def is_number(value):
@@ -72,9 +88,10 @@ def of_model(report):
     drain = timers.get("output: drain", {"max": 0.0, "mean": 0.0})  # waiting for servers at the end
     rest = total(outputs, "mean") - drain["mean"] - sum(t["mean"] for t in phases.values())
     times += [("output: drain", "output", drain["max"], drain["mean"]), (OUTPUT_REST, "output", rest, rest)]
-    halo = look_up(report, ("messages", "halo", "max_seconds"))
-    if halo is not None:
-        times.append((HALO, "within", halo, 0.0))
+    pop = {name: timers[name]["pop"] for name, kind, *_ in times if kind == COMPUTE and "pop" in timers[name]}
+    if "pop" in report:
+        pop[COMPUTE] = report["pop"]
+        times.append((IN_MPI, "within", *[report["pop"]["in_mpi_seconds"][which] for which in ("max", "mean")]))
     if "output: snapshot" in timers:
         times.append((SNAPSHOTS, "within", timers["output: snapshot"]["max"], timers["output: snapshot"]["mean"]))
     counts = {name: look_up(report, keys) for name, keys in COUNTS.items()}
@@ -84,7 +101,7 @@ def of_model(report):
     counts["output, percent of run"] = look_up(report, ("output", "percent_of_run"))
     outside = [name for name in ("init", "output: result", "output: drain") if name in timers]
     return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"), report["output"].get("format", ""),
-                  report.get("years"), report["wall_seconds"] - total(outside, "max"), sum(server["servers"] for server in servers))
+                  report.get("years"), report["wall_seconds"] - total(outside, "max"), sum(server["servers"] for server in servers), pop)
 
 
 def of_method(method):
@@ -120,13 +137,22 @@ def table(studies):
     rows = []
     for sample, run, point in samples_of(studies):
         where = {**point, "repetition": run["repetition"], "oversubscribed": run["oversubscribed"], "shared_cores": run["shared_cores"],
-                 "budget": sample.budget}
+                 "disturbed": is_disturbed(sample, run), "budget": sample.budget}
         for part, kind, slowest, mean in sample.times:
-            rows.append({**where, "part": part, "kind": kind, "slowest": slowest, "mean": mean, "fraction": mean / sample.total})
+            useful = sample.useful.get(part, dict.fromkeys(("processor", "useful", "elapsed"), math.nan))
+            rows.append({**where, "part": part, "kind": kind, "slowest": slowest, "mean": mean, "fraction": mean / sample.total,
+                         "imbalance": slowest / mean - 1 if mean > 0 else math.nan, "processor": useful["processor"],
+                         "useful": useful["useful"] * (run["ranks"] - sample.servers), "elapsed": useful["elapsed"],
+                         "load_balance": useful["useful"] / useful["processor"] if useful["processor"] > 0 else math.nan})
     runs = pandas.DataFrame(rows)
-    runs["comparable"] = ~runs.oversubscribed & ~(runs.shared_cores & ~runs.apply(without_cores, axis=1))
+    runs["comparable"] = ~runs.oversubscribed & ~(runs.shared_cores & ~runs.apply(without_cores, axis=1)) & ~runs.disturbed
     most = runs.groupby(["machine", "mode", "curve", "part"]).slowest.transform("max")
     return runs[most > 0.0].reset_index(drop=True)  # a method of writing does not use all phases
+
+
+def is_disturbed(sample, run):
+    """Ranks with a core each that did not get it: something else ran there. With threads, the first one may sleep."""
+    return run["threads"] == 1 and not run["oversubscribed"] and not run["shared_cores"] and sample.alone < ALONE
 
 
 def without_cores(row):
@@ -159,12 +185,13 @@ def points(runs):
     groups = runs.groupby([*POINT, "part", "kind"], sort=False, dropna=False)
     points = groups.agg(repetitions=("slowest", "size"), median=("slowest", "median"), min=("slowest", "min"), max=("slowest", "max"),
                         mean=("mean", "median"), fraction=("fraction", "median"), budget=("budget", "max"), times=("slowest", list),
-                        oversubscribed=("oversubscribed", "any"), shared_cores=("shared_cores", "any"),
-                        comparable=("comparable", "all")).reset_index()
+                        oversubscribed=("oversubscribed", "any"), shared_cores=("shared_cores", "any"), disturbed=("disturbed", "any"),
+                        comparable=("comparable", "all"), imbalance=("imbalance", "median"), useful=("useful", "median"),
+                        elapsed=("elapsed", "median"), load_balance=("load_balance", "median"), processor=("processor", "median"),
+                        processor_min=("processor", "min"), processor_max=("processor", "max")).reset_index()
     points = points.sort_values(["machine", "mode", "curve", "cores", "nodes"], kind="stable").reset_index(drop=True)
     points[["low", "high"]] = pandas.DataFrame(map(interval, points.times), index=points.index, dtype=float)
-    points["imbalance"] = (points["median"] / points["mean"] - 1).where(~points.kind.isin(["sum", "within", "other"]) &
-                                                                        (points.fraction >= SMALL))
+    points["imbalance"] = points.imbalance.where(~points.kind.isin(["sum", "within", "other"]) & (points.fraction >= SMALL))
     bases = dict(zip(points.index, points.groupby(["machine", "mode", "curve", "part"]).cores.transform("idxmin")))
     scaled = [scaling(point, points.loc[bases[n]]) for n, point in points.iterrows()]
     return points.join(pandas.DataFrame(scaled, index=points.index))
@@ -176,7 +203,7 @@ def scaling(point, base):
     work = (1.0 if pandas.isna(point.cells) or pandas.isna(base.cells) else point.cells / base.cells) / n
     efficiency = work * base["median"] / point["median"] if point["median"] > 0 else math.nan
     result = {**dict.fromkeys(("speed_up", "efficiency", "efficiency_low", "efficiency_high", "serial_fraction"), math.nan),
-              "no_efficiency": why_no_efficiency(point, base, efficiency)}
+              "no_efficiency": why_no_efficiency(point, base, efficiency), **pop(point, base, work * n)}
     if not result["no_efficiency"]:
         low, high = interval(base.times, point.times) if n > 1 else (None, None)
         s = efficiency * n
@@ -186,10 +213,18 @@ def scaling(point, base):
     return result
 
 
+def pop(point, base, cells):
+    """POP's metrics, `cells` times those of the base. What needs time that passed is not known where cores are shared."""
+    scaling = cells * base.useful / point.useful if point.useful > 0 else math.nan
+    efficiency = point.processor / point.elapsed if point.comparable and point.elapsed > 0 else math.nan
+    return {"communication_efficiency": efficiency, "parallel_efficiency": efficiency * point.load_balance, "computation_scaling": scaling,
+            "global_efficiency": efficiency * point.load_balance * scaling}
+
+
 def why_no_efficiency(point, base, efficiency):
     """A word for a cell; page.html says what each means."""
     if not (point.comparable and base.comparable):
-        return "oversubscribed" if point.oversubscribed or base.oversubscribed else "shared"
+        return "oversubscribed" if point.oversubscribed or base.oversubscribed else "shared" if point.shared_cores or base.shared_cores else "disturbed"
     if min(point.fraction, base.fraction) < SMALL:
         return "small"
     return "" if efficiency <= MOST else "no base"

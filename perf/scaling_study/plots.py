@@ -44,6 +44,8 @@ class Figures:
         self.modes = [m for m in ("strong", "weak") if (points["mode"] == m).any()]
         self.series = list(dict.fromkeys(zip(points.machine, points.curve)))
         self.styles = dict(zip(self.series, styles(curve for _, curve in self.series)))
+        self.in_processor_time = bool((~points[points.part == parts.COMPUTE].comparable).any()) and bool(points.processor.notna().any())
+        self.of_processor = ", processor time of the slowest rank" if self.in_processor_time else ""
         self.made = []
         plt.rcParams.update(STYLE)
 
@@ -88,7 +90,7 @@ class Figures:
 
     def cores_label(self, rows):
         return (self.unit + ("   (* more ranks than cores)" if rows.oversubscribed.any() else "") +
-                ("   († cores are shared)" if rows.shared_cores.any() else ""))
+                ("   († cores are shared)" if rows.shared_cores.any() else "") + ("   (‡ disturbed)" if rows.disturbed.any() else ""))
 
     def times_axis(self, axes):
         """Logarithmic, with numbers that one reads: 2, 5, 10."""
@@ -96,6 +98,16 @@ class Figures:
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         axes.yaxis.set_minor_formatter(NullFormatter())
+
+    def fair(self, rows):
+        """Computing of a figure whose points do not all have cores of their own, in processor time, which does not depend on who else runs;
+        none of it that is not known. The rest as it is."""
+        of_compute = rows.kind.eq(parts.COMPUTE) | rows.part.eq(parts.COMPUTE)
+        if not (self.in_processor_time and of_compute.all()):
+            return rows
+        rows = rows.assign(**{"median": rows.processor, "min": rows.processor_min, "max": rows.processor_max,
+                              "comparable": ~rows.oversubscribed & ~rows.disturbed})
+        return rows[rows["median"].notna()]
 
     def line(self, axes, rows, style, label):
         """Medians of a curve with their ranges."""
@@ -121,7 +133,7 @@ class Figures:
     def scaling(self):
         """Compute above, output below; strong scaling on the left, weak on the right."""
         def drawn(mode, series, part):
-            rows = self.select(mode, series, part)
+            rows = self.fair(self.select(mode, series, part))
             enough = len(rows) and rows.fraction.max() >= parts.SMALL
             return rows if enough and (part == "compute" or parts.writes(series[1])) else ()
 
@@ -141,14 +153,15 @@ class Figures:
                 axes.plot([], [], color="0.3", ls=":", lw=1, label="ideal, from the first point")
                 self.cores_axis(axes, self.points[self.points["mode"] == mode])
                 self.times_axis(axes)
-            row[0].set_ylabel(f"{part} (s)")
+            row[0].set_ylabel(f"{part} (s){textwrap.fill(self.of_processor, 24) if part == parts.COMPUTE else ''}")
         for axes, mode in zip(grid[0], self.modes):
             axes.set_title(f"{mode} scaling")
         for axes in grid[:-1].flat:
             axes.set_xlabel("")
         handles = {label: h for axes in grid.flat for h, label in zip(*axes.get_legend_handles_labels())}
-        self.save(figure, "scaling.png", "Compute and output: means over ranks. Median, and all repetitions within the bars; dotted what would "
-                  "be ideal: time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
+        self.save(figure, "scaling.png", "Compute and output: means over ranks" + ("; compute in processor time outside MPI of the rank that has "
+                  "most, as these ranks share cores" if self.in_processor_time else "") + ". Median, and all repetitions within the bars; dotted "
+                  "what would be ideal: time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
 
     def lengths(self):
         """Of a study that varies the length of the run: what a rank that computes sees of snapshots, and the run."""
@@ -210,7 +223,7 @@ class Figures:
         figure, grid = self.panels(len(series), width=3.9, height=4.0, sharey=True)
         for axes, one in zip(grid[0], series):
             for part, style in zip(shown, LINES):
-                rows = self.select(mode, one, part)
+                rows = self.fair(self.select(mode, one, part))
                 if rows.fraction.max() >= parts.SMALL:
                     self.line(axes, rows, style, part)
             rest = p[(p.machine == one[0]) & (p.curve == one[1]) & ~p.part.isin(shown)].groupby("cores")["mean"].sum()
@@ -218,7 +231,7 @@ class Figures:
             self.times_axis(axes)
             self.cores_axis(axes, p)
             axes.set_title(self.label(one), fontsize=10)
-        grid[0][0].set_ylabel("time of the slowest rank (s)")
+        grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if self.in_processor_time else ""))
         handles = {label: h for axes in grid[0] for h, label in zip(*axes.get_legend_handles_labels())}
-        self.save(figure, f"parts_{mode}{number}.png", f"The largest parts of the run, {mode} scaling: time of the slowest rank. Rest: all other "
-                  "parts, mean over ranks.", (list(handles.values()), list(handles)))
+        self.save(figure, f"parts_{mode}{number}.png", f"The largest parts of the run, {mode} scaling: time of the slowest rank"
+                  + (" (of computing: processor time outside MPI)" if self.in_processor_time else "") + ". Rest: all other parts, mean over ranks.", (list(handles.values()), list(handles)))

@@ -84,8 +84,13 @@ def notes(studies, runs):
         sentences.append("Points marked * had more ranks than cores: they show that the program runs, not how fast.")
     if runs.shared_cores.any():
         sentences.append("These nodes are emulated: their network and disks have the rates that were set, but they share the cores of "
-                         "one machine. At the points marked † (hollow) computing takes too long and is not compared, and the fraction of "
-                         "the output is too small; times of output are compared.")
+                         "one machine with each other and with the emulator (points marked †). The time of computing that passes there is "
+                         "not compared, and the fraction of the output is too small; compared are processor times and times of output.")
+    for study in studies:
+        ran = [sample.alone for run in study.runs for sample in run["samples"] if parts.is_disturbed(sample, run)]
+        if ran:
+            sentences.append(f"{study.name}: {len(ran)} of {len(study.runs)} runs were disturbed (points marked ‡): something else ran on their "
+                             f"cores, which computed in as little as {100 * min(ran):.0f} % of the time outside MPI. They are not compared.")
     for study in studies:
         wanted, done = study.settings.get("repetitions"), Counter(run["point"] for run in study.runs)
         fewer = sum(n < wanted for n in done.values()) if isinstance(wanted, int) else 0
@@ -117,7 +122,8 @@ def tidy(value):
 def write_table(folder, points, field):
     """A row for each part (seconds), metric and count of each point; a number in a cell."""
     columns = [*parts.POINT, "quantity", "kind", "unit", "median", "min", "max", "low", "high", "repetitions", "mean", "fraction", "imbalance",
-               "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed", "shared_cores", "comparable"]
+               "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed", "shared_cores", "disturbed", "comparable",
+               "processor", *page.POP]
     rows = points.rename(columns={"part": "quantity"}).assign(unit="s").to_dict("records")
     rows += field.rename(columns={"metric": "quantity"}).assign(kind="metric").to_dict("records")
     pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False, float_format="%.6g")
@@ -133,8 +139,10 @@ def write_json(folder, studies, points, field, complaints):
 def print_table(points, field, unit):
     """A line for each point."""
     print(f"{'':36s} {unit:>8s} {'seconds':>9s} {'min':>9s} {'max':>9s} {'efficiency':>21s} {'output':>7s} {'SYPD':>9s}")
-    if not points.comparable.all():
+    if (points.oversubscribed | points.shared_cores).any():
         print("* ranks share cores: compare only output there")
+    if points.disturbed.any():
+        print("‡ something else ran on their cores: not compared")
     for curve in page.curves(points):
         rows = page.select(points, curve)
         title = ", ".join(t for t in (curve[0], page.name(points, *curve[1:])) if t)

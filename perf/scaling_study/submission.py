@@ -133,7 +133,7 @@ REPORT = {"started": DATE, "wall_seconds": SECONDS, "years": NUMBER, "steps": SI
           "ranks": dict.fromkeys(("size", "px", "py"), SIZE), "versions": {"*": STRING}, "options": {"io_format": TEXT},
           "grid": {**dict.fromkeys(("Mx", "My", "Mz"), SIZE), **dict.fromkeys(("dx", "dy", "Lz"), NUMBER)},
           "timers": {"*": {**SPREAD, "calls": SIZE}, **dict.fromkeys(PARTS, {})}, "mass_budget": dict.fromkeys(BUDGET, NUMBER),
-          "output": OUTPUT,
+          "output": OUTPUT, "pop?": dict.fromkeys(("useful_seconds", "in_mpi_seconds", "seconds"), SPREAD),
           "ssa": {**dict.fromkeys(("solves", "steps", "linear_iterations", "reductions"), COUNT), "history": [SOLVE]}}
 RUN = {"point": TEXT, **dict.fromkeys(("nodes", "ranks", "ranks_per_node", "threads"), SIZE), "repetition": COUNT, "status": TEXT,
        "seconds": SECONDS, "elapsed": SECONDS, "oversubscribed": FLAG, "load_average": [NUMBER], "cpu_MHz?": [NUMBER], "energy_J?": NUMBER,

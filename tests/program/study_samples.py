@@ -21,14 +21,24 @@ def seconds(law, ranks, cells, noise):
     return 20.0 * one * work * (1 + sigma * (ranks - 1) + kappa * ranks * (ranks - 1)) / ranks * noise()
 
 
-def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None):
-    """A report of nunatak, of two years; slower = {part: factor}, laws = {part: law} in place of LAWS."""
+def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None, alone=1.0):
+    """A report of nunatak, of two years; slower = {part: factor}, laws = {part: law} in place of LAWS; `alone`: see pop()."""
+    def spread(value):
+        return {"min": 0.98 * value, "mean": 0.99 * value, "max": value}
+
     def timer(value, calls=1):
-        return {"calls": calls, "min": 0.98 * value, "mean": 0.99 * value, "max": value}
+        return {"calls": calls, **spread(value)}
+
+    def pop(value, alone=1.0):
+        """Ranks that wait in MPI for a tenth of the time, on cores that run them for the fraction `alone` of the rest."""
+        return {"useful_seconds": spread(0.9 * alone * value), "in_mpi_seconds": spread(0.1 * value), "seconds": spread(value)}
 
     slower = slower or {}
     timers = {name: timer(slower.get(name, 1.0) * seconds(law, ranks, side * side, noise), steps)
               for name, law in {**LAWS, **(laws or {})}.items()}
+    computing = {name: timer["max"] for name, timer in timers.items() if not name.startswith("init")}
+    for name, value in computing.items():
+        timers[name]["pop"] = pop(value, alone)
     phases = {name: {**timer(0.0), "bytes": 0, "operations": 0} for name in ALL_PHASES}
     for name, law in PHASES.items():
         phases[name].update(timer(slower.get("output", 1.0) * seconds(law, ranks, side * side, noise)))
@@ -41,8 +51,8 @@ def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None
         "steps": steps, "years": 2.0, "ended_early": "", "grid": {"Mx": side, "My": side, "Mz": 31, "dx": 32000.0, "dy": 32000.0, "Lz": 4300.0},
         "options": {"stress": "ssa+sia", "ocean": "pico", "grid_Mx": side, "io_format": "pnetcdf", "o": f"r{ranks}.nc"},
         "mass_budget": {"volume_end_km3": 18585616.27 + 1e-4 * ranks, "volume_start_km3": 18601220.67, "closure": 1e-16 * ranks},
-        "messages": {"messages": 300 * ranks, "bytes": 700000 * ranks, "collectives_per_rank": 44,
-                     "halo": {"max_seconds": 0.01 * ranks}},
+        "messages": {"messages": 300 * ranks, "bytes": 700000 * ranks, "collectives_per_rank": 44},
+        "pop": pop(sum(computing.values()), alone),
         "ocean": {"shelf_cells": 270, "shelves": 29, "distance_rounds": 2}, "ssa": {"steps": 16, "linear_iterations": 41 + ranks},
         "output": {"budget_percent": 10.0, "percent_of_run": 100 * in_phases / parts, "phases": phases, "written_bytes": 312 * side**2},
         "timers": timers, "wall_seconds": 1.01 * parts, "peak_resident_MiB_per_rank": 80.0, "versions": {"nunatak": "1.0.0"}}

@@ -312,6 +312,7 @@ def test_servers_are_accepted(made):
     (in_turn(machine("system", "slurm"), each("raw", "seconds", value={**dict.fromkeys(("median", "q1", "q3", "min", "max"), 30.0), "all": [30.0]})),
      "times as fast as raw writes"),
     (machine("emulated", True), "an emulated cluster"),
+    (each("report", "pop", "useful_seconds", "mean", value=lambda t: 0.5 * t), "6 of 6 runs were disturbed"),
 ])
 def test_what_is_doubted(made, edit, words):
     whole = json.loads((made / "mine.json").read_text())

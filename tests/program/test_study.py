@@ -52,7 +52,7 @@ def study_in(folder, program=STUDY):
     write(folder / "mpiexec", MPIEXEC)
     write(folder / "program", PROGRAM)
     environment = {**os.environ, "NUNATAK_MPIEXEC": shlex.quote(str(folder / "mpiexec")), "HOME": str(folder),  # ReFrame keeps notes there
-                   "PATH": f"{folder / 'bin'}:{os.environ['PATH'].removeprefix(f'{FOLDER}:')}"}
+                   "PATH": os.pathsep.join([f"{folder / 'bin'}", *(p for p in os.environ["PATH"].split(":") if not os.path.exists(f"{p}/nunatak-verify"))])}
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
         environment.pop(name, None)
 

@@ -14,7 +14,7 @@ import pytest
 from study_samples import Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
-from scaling_study import load, parts, plots, report, texts  # noqa: E402
+from scaling_study import load, machine, parts, plots, report, texts  # noqa: E402
 
 
 @pytest.fixture
@@ -56,6 +56,56 @@ def test_numbers_follow_the_law(tmp_path, made):
     weak = point(result.results, n, "output: fsync", mode="weak")  # one after the other: n times the time for n times the work
     assert weak["efficiency"] == pytest.approx(1 / n, rel=0.01) and weak["serial_fraction"] == pytest.approx(1, rel=0.01)
     assert "Strong, io_format pnetcdf" in result.page and "of the run, above the budget of 10 % at 1, 2, 4, 8" in result.page
+
+
+def test_metrics_of_pop(tmp_path, made):
+    """Ranks that compute for 0.9 of their time, 0.99 of the slowest one; computing of all ranks grows by the law."""
+    result = made(Folder(tmp_path / "a").fill(noise=0.0))
+    for mode, n, work in (("strong", 8, 1), ("weak", 4, 4)):
+        ssa, compute = (point(result.results, n, part, mode) for part in ("stress balance: SSA", "compute"))
+        assert ssa["load_balance"] == pytest.approx(0.99) and ssa["communication_efficiency"] == pytest.approx(0.9)
+        assert ssa["parallel_efficiency"] == pytest.approx(0.99 * 0.9)
+        assert ssa["computation_scaling"] == pytest.approx(1 / (1 + 0.03 * (n - 1) + 5e-4 * n * (n - 1)), rel=0.01)
+        assert compute["global_efficiency"] == pytest.approx(0.99 * 0.9 * compute["computation_scaling"])
+    assert "compute: global efficiency" in result.page and "stress balance: SSA: computation scaling" in result.page
+    shared = made(Folder(tmp_path / "b").fill(modes=["strong"], noise=0.0, shared_cores=True))
+    ssa = point(shared.results, 8, "stress balance: SSA")
+    assert ssa["load_balance"] == pytest.approx(0.99) and ssa["computation_scaling"] < 1
+    assert ssa["communication_efficiency"] is None and ssa["global_efficiency"] is None
+
+
+def test_disturbed_runs_are_not_compared(tmp_path, made):
+    """By the processor time of their ranks, one run of two machines; where ranks share cores it says nothing."""
+    quiet, busy = Folder(tmp_path / "quiet").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"]), Folder(tmp_path / "busy")
+    for n in (1, 2):
+        for repetition in range(3):
+            busy.add("strong", n, repetition, model_report(n, 192, alone=0.7 if n == 2 else 0.96), {"io_format": "pnetcdf"})
+    result = made(quiet, busy)
+    assert "busy: 3 of 6 runs were disturbed" in result.page and "70 % of the time outside MPI" in result.page and "2‡" in result.page
+    row = next(line for line in result.page.split("<tr") if "strong, io_format pnetcdf: compute</td><td>2</td>" in line)
+    assert row.count("disturbed") == 1 and "disturbed" not in next(
+        line for line in result.page.split("<tr") if "strong, io_format pnetcdf: compute</td><td>1</td>" in line)
+    assert [p["no_efficiency"] for p in result.results["points"] if (p["machine"], p["cores"], p["part"]) == ("busy", 2, "total")] == ["disturbed"]
+    shared = made(Folder(tmp_path / "c").fill(modes=["strong"], shared_cores=True))
+    assert "disturbed (points" not in shared.page
+
+
+def test_computing_on_shared_cores_is_drawn_in_processor_time(tmp_path):
+    for shared in (False, True):
+        folder = Folder(tmp_path / f"{shared}").fill(modes=["strong"], noise=0.0, shared_cores=shared)
+        points = parts.points(parts.table([load.read(folder.path)]))
+        figures = plots.Figures(tmp_path, points, "ranks", "")
+        drawn = [figures.fair(points[(points.part == part) & (points.curve == "io_format=pnetcdf")]) for part in ("compute", "output")]
+        wall = [points[(points.part == part) & (points.curve == "io_format=pnetcdf")]["median"].tolist() for part in ("compute", "output")]
+        assert drawn[1]["median"].tolist() == wall[1] and figures.in_processor_time == shared
+        assert drawn[0]["median"].tolist() == pytest.approx([(0.9 / 0.99 if shared else 1) * seconds for seconds in wall[0]])
+
+
+@pytest.mark.parametrize("nodes, physical, shared", [(1, 2, False), (2, 2, True), (2, 64, True), (1, None, True)])
+def test_nodes_of_an_emulated_cluster_share_cores(nodes, physical, shared):
+    """With the emulator, if not with each other."""
+    marks = machine.core_marks({"emulated": True, "physical_cores": physical}, {"nodes": nodes, "ranks": nodes, "threads": 1})
+    assert marks == {"oversubscribed": False, "shared_cores": shared}
 
 
 def test_all_figures(tmp_path, capsys, monkeypatch):
