@@ -11,6 +11,8 @@ import re
 import numpy
 import pandas
 
+from . import pop
+
 SMALL = 0.01  # a part of less than this fraction of a run is not interpreted
 MOST = 2.0  # an efficiency beyond it says that the first point is no baseline, not that more cores are faster
 SUMS = ["total", "init", "compute", "output"]
@@ -19,7 +21,6 @@ OTHER = "other"
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
 IN_MPI = "in MPI, in the parts of compute above"
 COMPUTE = "compute"
-ALONE = 0.95  # of the time outside MPI in which a processor ran the rank, from which on it had its core for itself
 SNAPSHOTS = "snapshots, in the phases above"  # what a rank that computes sees of them
 COUNTS = {"messages": ("messages", "messages"), "message bytes": ("messages", "bytes"),
           "collectives per rank": ("messages", "collectives_per_rank"), "exchanges per rank": ("messages", "exchanges_per_rank"),
@@ -35,10 +36,10 @@ class Sample:
     format; `years` that it simulated, `loop` seconds of its time steps; ranks that were `servers` of the output. `useful`: what POP's
     metrics of a part are made of."""
 
-    def __init__(self, method, total, times, counts, budget=None, form="", years=None, loop=None, servers=0, pop=None):
+    def __init__(self, method, total, times, counts, budget=None, form="", years=None, loop=None, servers=0, useful=None):
         self.method, self.total, self.budget = method, total, budget if is_number(budget) else None
         self.form, self.years, self.loop, self.servers = form, years, loop, servers
-        self.useful = {part: of_pop(found) for part, found in (pop or {}).items()}
+        self.useful = {part: pop.of_part(found) for part, found in (useful or {}).items()}
         self.alone = self.useful.get(COMPUTE, {}).get("alone", math.nan)
         self.counts = {name: value for name, value in counts.items() if is_number(value)}
         wrong = [part for part, _, *seconds in times if not all(map(is_number, seconds))]
@@ -50,17 +51,6 @@ class Sample:
         self.times += [(TOTAL, "sum", total, total)]
         self.output = sums["output"]
         self.times += [(kind, "sum", seconds, seconds) for kind, seconds in sums.items() if seconds > 0.0]
-
-
-def of_pop(pop):
-    """Of a part: `processor`, the useful computation of the rank that has most, and `mean`, that of all; `elapsed` time of the slowest
-    rank; `alone`, the fraction of the time outside MPI in which a processor ran it."""
-    useful, elapsed, waiting = pop["useful_seconds"], pop["seconds"], pop["in_mpi_seconds"]
-    if not all(is_number(value) for seconds in (useful, elapsed, waiting) for value in (seconds["max"], seconds["mean"])):
-        raise ValueError("expected seconds of POP's metrics, found none")
-    outside = elapsed["mean"] - waiting["mean"]
-    return {"processor": useful["max"], "useful": useful["mean"], "elapsed": elapsed["max"],
-            "alone": useful["mean"] / outside if outside > 0 else math.nan}
 
 
 def is_number(value):
@@ -88,9 +78,9 @@ def of_model(report):
     drain = timers.get("output: drain", {"max": 0.0, "mean": 0.0})  # waiting for servers at the end
     rest = total(outputs, "mean") - drain["mean"] - sum(t["mean"] for t in phases.values())
     times += [("output: drain", "output", drain["max"], drain["mean"]), (OUTPUT_REST, "output", rest, rest)]
-    pop = {name: timers[name]["pop"] for name, kind, *_ in times if kind == COMPUTE and "pop" in timers[name]}
+    useful = {name: timers[name]["pop"] for name, kind, *_ in times if kind == COMPUTE and "pop" in timers[name]}
     if "pop" in report:
-        pop[COMPUTE] = report["pop"]
+        useful[COMPUTE] = report["pop"]
         times.append((IN_MPI, "within", *[report["pop"]["in_mpi_seconds"][which] for which in ("max", "mean")]))
     if "output: snapshot" in timers:
         times.append((SNAPSHOTS, "within", timers["output: snapshot"]["max"], timers["output: snapshot"]["mean"]))
@@ -101,7 +91,7 @@ def of_model(report):
     counts["output, percent of run"] = look_up(report, ("output", "percent_of_run"))
     outside = [name for name in ("init", "output: result", "output: drain") if name in timers]
     return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"), report["output"].get("format", ""),
-                  report.get("years"), report["wall_seconds"] - total(outside, "max"), sum(server["servers"] for server in servers), pop)
+                  report.get("years"), report["wall_seconds"] - total(outside, "max"), sum(server["servers"] for server in servers), useful)
 
 
 def of_method(method):
@@ -152,7 +142,7 @@ def table(studies):
 
 def is_disturbed(sample, run):
     """Ranks with a core each that did not get it: something else ran there. With threads, the first one may sleep."""
-    return run["threads"] == 1 and not run["oversubscribed"] and not run["shared_cores"] and sample.alone < ALONE
+    return run["threads"] == 1 and not run["oversubscribed"] and not run["shared_cores"] and sample.alone < pop.ALONE
 
 
 def without_cores(row):
@@ -173,6 +163,11 @@ def writes(curve):
     return "null" not in re.split(r"[^a-z0-9]+", curve)
 
 
+def natural(text):
+    """A key to sort by, in which 5 comes before 10."""
+    return [float(word) if n % 2 else word for n, word in enumerate(re.split(r"(\d+(?:\.\d+)?)", text))]
+
+
 def overlap(one, other):
     """Two rows of repetitions whose ranges overlap show no difference."""
     return one["min"] <= other["max"] and other["min"] <= one["max"]
@@ -189,7 +184,9 @@ def points(runs):
                         comparable=("comparable", "all"), imbalance=("imbalance", "median"), useful=("useful", "median"),
                         elapsed=("elapsed", "median"), load_balance=("load_balance", "median"), processor=("processor", "median"),
                         processor_min=("processor", "min"), processor_max=("processor", "max")).reset_index()
-    points = points.sort_values(["machine", "mode", "curve", "cores", "nodes"], kind="stable").reset_index(drop=True)
+    curves = sorted(points.curve.unique(), key=natural)
+    points = points.sort_values(["machine", "mode", "curve", "cores", "nodes"], kind="stable", ignore_index=True,
+                                key=lambda column: column.map(curves.index) if column.name == "curve" else column)
     points[["low", "high"]] = pandas.DataFrame(map(interval, points.times), index=points.index, dtype=float)
     points["imbalance"] = points.imbalance.where(~points.kind.isin(["sum", "within", "other"]) & (points.fraction >= SMALL))
     bases = dict(zip(points.index, points.groupby(["machine", "mode", "curve", "part"]).cores.transform("idxmin")))
@@ -203,7 +200,7 @@ def scaling(point, base):
     work = (1.0 if pandas.isna(point.cells) or pandas.isna(base.cells) else point.cells / base.cells) / n
     efficiency = work * base["median"] / point["median"] if point["median"] > 0 else math.nan
     result = {**dict.fromkeys(("speed_up", "efficiency", "efficiency_low", "efficiency_high", "serial_fraction"), math.nan),
-              "no_efficiency": why_no_efficiency(point, base, efficiency), **pop(point, base, work * n)}
+              "no_efficiency": why_no_efficiency(point, base, efficiency), **efficiencies(point, base, work * n)}
     if not result["no_efficiency"]:
         low, high = interval(base.times, point.times) if n > 1 else (None, None)
         s = efficiency * n
@@ -213,7 +210,7 @@ def scaling(point, base):
     return result
 
 
-def pop(point, base, cells):
+def efficiencies(point, base, cells):
     """POP's metrics, `cells` times those of the base. What needs time that passed is not known where cores are shared."""
     scaling = cells * base.useful / point.useful if point.useful > 0 else math.nan
     efficiency = point.processor / point.elapsed if point.comparable and point.elapsed > 0 else math.nan

@@ -121,7 +121,8 @@ class Figures:
     def save(self, figure, name, caption, handles=None):
         self.progress(name)
         if handles:
-            figure.legend(*handles, loc="outside upper center", ncols=max(3, round(figure.get_figwidth() / 2.8)), fontsize=9)
+            wide = 0.6 + 0.075 * max(map(len, handles[1]))  # inches of a column: a line, and the longest name
+            figure.legend(*handles, loc="outside upper center", ncols=max(1, int(figure.get_figwidth() / wide)), fontsize=9)
         footnote = textwrap.fill(self.footnote, int(figure.get_figwidth() * 18))  # about 18 of these letters to an inch
         figure.supxlabel(footnote, fontsize=7, color="0.35", ha="left", x=0.01)
         figure.savefig(self.folder / name)

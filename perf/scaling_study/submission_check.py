@@ -10,7 +10,7 @@ import math
 import re
 import statistics
 
-from . import parts
+from . import pop
 from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION, figure_of, hash_of, is_number, moment, points_of,
                          rules_of, sizes_of, writes, written)
 
@@ -476,10 +476,10 @@ def doubts(one):
     fraction = statistics.median(run["raw"]["seconds"]["median"] / run["report"]["output"]["seconds"] for run in best)
     if machine["emulated"]:
         yield "an emulated cluster: not to be compared with machines"
-    alone = [parts.of_pop(run["report"]["pop"])["alone"] for run in runs
+    alone = [pop.of_part(run["report"]["pop"])["alone"] for run in runs
              if run["threads"] == 1 and not run["oversubscribed"] and "pop" in run["report"]]
-    if alone and min(alone) < parts.ALONE:
-        yield (f"{sum(part < parts.ALONE for part in alone)} of {len(runs)} runs were disturbed: processors ran their ranks in as little as "
+    if alone and min(alone) < pop.ALONE:
+        yield (f"{sum(part < pop.ALONE for part in alone)} of {len(runs)} runs were disturbed: processors ran their ranks in as little as "
                f"{100 * min(alone):.0f} % of their time outside MPI")
     if most > cores:
         yield f"a load average of {most:g} before a run, on {cores} cores: the machine was not quiet"

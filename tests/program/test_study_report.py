@@ -14,7 +14,7 @@ import pytest
 from study_samples import Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
-from scaling_study import load, machine, parts, plots, report, texts  # noqa: E402
+from scaling_study import export, load, machine, parts, plots, report, texts  # noqa: E402
 
 
 @pytest.fixture
@@ -99,6 +99,51 @@ def test_computing_on_shared_cores_is_drawn_in_processor_time(tmp_path):
         wall = [points[(points.part == part) & (points.curve == "io_format=pnetcdf")]["median"].tolist() for part in ("compute", "output")]
         assert drawn[1]["median"].tolist() == wall[1] and figures.in_processor_time == shared
         assert drawn[0]["median"].tolist() == pytest.approx([(0.9 / 0.99 if shared else 1) * seconds for seconds in wall[0]])
+
+
+def test_curves_are_in_the_order_of_their_numbers(tmp_path, made):
+    result = made(Folder(tmp_path / "a").fill(modes=["strong"], methods=["async:10", "async:5", "direct", "async:1.5"]))
+    assert list(dict.fromkeys(p["curve"] for p in result.results["points"])) == [
+        "io_format=async:1.5", "io_format=async:5", "io_format=async:10", "io_format=direct"]
+
+
+def test_legends_fit_their_figures(tmp_path):
+    """Of one mode with long names, too."""
+    names = [f"ssa_solver=pism, io_format=netcdf4, number={n}" for n in range(5)]
+    points = parts.points(parts.table([load.read(Folder(tmp_path / "a").fill(modes=["strong"], methods=names).path)]))
+    figures, seen = plots.Figures(tmp_path, points, "ranks", ""), []
+
+    def look(figure, name, caption, handles=None, save=figures.save):
+        close, plots.plt.close = plots.plt.close, lambda _: None
+        save(figure, name, caption, handles)
+        plots.plt.close = close
+        width = figure.get_figwidth() * figure.dpi
+        seen.extend((box.x0, box.x1, width) for legend in figure.legends for box in [legend.get_window_extent()])
+        close(figure)
+    figures.save = look
+    figures.scaling()
+    assert seen and all(left >= 0 and right <= width for left, right, width in seen), seen
+
+
+def test_export(tmp_path, capsys):
+    """A row for each part of each run, and Extra-P's text: values of all repetitions at each number of cores, time only where it says something."""
+    def exported(name, **line):
+        folder = Folder(tmp_path / name).fill(modes=["strong"], methods=["pnetcdf"], repetitions=2, noise=0.0, **line)
+        for kind in ("csv", "extrap"):
+            assert export.main(types.SimpleNamespace(folders=[folder.path], output=None, format=kind)) == 0
+        return folder.path / "export"
+    out = exported("a")
+    rows = (out / "runs.csv").read_text().splitlines()
+    assert rows[0].startswith("machine,mode,curve,nodes,ranks") and sum(",energy," in row for row in rows) == 4 * 2
+    lines = (out / "cluster-strong-io_format=pnetcdf.txt").read_text().splitlines()
+    assert lines[:2] == ["PARAMETER p", "POINTS ( 1 ) ( 2 ) ( 4 ) ( 8 )"]
+    at = lines.index("REGION energy")
+    assert lines[at + 1] == "METRIC time" and lines[at + 2].split() == ["DATA", "3", "3"] and lines[at + 5].split() == ["DATA", "0.375", "0.375"]
+    shared = (exported("b", shared_cores=True) / "cluster-strong-io_format=pnetcdf.txt").read_text()
+    assert "REGION energy\nMETRIC processor_time\n" in shared and "REGION energy\nMETRIC time" not in shared
+    assert "REGION output:_fsync\nMETRIC time" in shared
+    assert export.main(types.SimpleNamespace(folders=[tmp_path / "none"], output=None, format="csv")) == 1
+    assert "no run can be exported" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("nodes, physical, shared", [(1, 2, False), (2, 2, True), (2, 64, True), (1, None, True)])
