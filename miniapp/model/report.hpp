@@ -60,16 +60,19 @@ public:
     m_json["peak_resident_MiB_per_rank"] = used[1].max;
     m_json["peak_resident_MiB"] = used[1].mean * io::size_of(m_comm);
 
-    log.line("");
-    log.line(printed("%-34s %8s %10s %10s %10s %8s %8s %10s", "seconds", "calls", "min", "mean",
-                     "max", "in MPI", "balance", "of total"));
-    double other = wall; // mean over ranks of what no timer of the first level measures
     std::vector<Timers::Summary> parts = timers.summarise(m_comm);
     m_json["pop"] = pop(parts.back());
     parts.pop_back();
     for (const Timers::Summary& s : parts) {
       nlohmann::json& json = m_json["timers"][s.name] = min_mean_max(s.time);
       json.update({{"calls", s.calls}, {"depth", s.depth}, {"pop", pop(s)}});
+    }
+    add_cpmip(wall, log);
+    log.line("");
+    log.line(printed("%-34s %8s %10s %10s %10s %8s %8s %10s", "seconds", "calls", "min", "mean",
+                     "max", "in MPI", "balance", "of total"));
+    double other = wall; // mean over ranks of what no timer of the first level measures
+    for (const Timers::Summary& s : parts) {
       const std::string name = std::string(2 * static_cast<std::size_t>(s.depth), ' ') + s.name;
       log.line(printed("%-34s %8ld %10.3f %10.3f %10.3f %6.0f %% %6.0f %%", name.c_str(), s.calls,
                        s.time.min, s.time.mean, s.time.max,
@@ -84,7 +87,6 @@ public:
     };
     line("other", other);
     line("total", wall);
-    add_cpmip(wall, log);
 
     const io::Watchdog::Scope scope(m_path, "report");
     io::on_rank_0(m_comm, [&] {

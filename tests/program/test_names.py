@@ -132,7 +132,7 @@ def test_tools(tool, tmp_path):
         refused(tool(program, *more, a, "x.nc", b, "./x.nc"), f"{a} 'x.nc' and {b} './x.nc'", program=f"nunatak-{program}")
     refused(tool("join", "-i", "x.nc", "-o", "./x.nc.0001"), "-i 'x.nc' and -o './x.nc.0001'",
             program="nunatak-join")
-    for a, b in (("-i", "-report"), ("-i", "-picture"), ("-forcing", "-report"), ("-picture", "-report")):
+    for a, b in (("-i", "-report"), ("-forcing", "-report")):
         files = ("y.nc", a, "x.nc", b, "./x.nc") if a != "-i" else ("x.nc", b, "./x.nc")
         refused(tool("check", *files), f"{a} 'x.nc' and {b} './x.nc'", program="nunatak-check")
     for program, more in (("labels", mask), ("distance", mask), ("step", ("-virtual_ranks", "1"))):
