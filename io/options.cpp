@@ -64,7 +64,7 @@ const std::vector<Knob>& knobs() {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
        "redistribution of values before they are written (default: auto for direct on several "
-       "nodes, else native); N aggregators per node",
+       "ranks, else native); N aggregators per node",
        layouts.c_str()},
       {"transport", &Options::transport,
        "writing by the compute ranks (sync), or by N servers, ranks that do not compute (N+N: "

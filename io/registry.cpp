@@ -219,7 +219,7 @@ std::string layout_of(const Options& options, const Topology& topology) {
   if (options.layout != "default") return options.layout;
   const bool can_move =
       has_features(options, by_runs) && options.transport == "sync" && options.define == "upfront";
-  return can_move && topology.n_nodes > 1 ? "auto" : "native";
+  return can_move && topology.node_of.size() > 1 ? "auto" : "native";
 }
 
 bool makes_sums(const Options& options) {

@@ -25,7 +25,7 @@ enum Feature : unsigned {
   late_define = 16,  ///< takes definitions after values (define interleaved)
   storage = 32,      ///< has chunks and compression
   many_writers = 64, ///< any rank can write: a layout may choose which do
-  by_runs = 128,    ///< each rank writes its own runs (calls); on several nodes the default is auto
+  by_runs = 128,    ///< each rank writes its own runs (calls); of several ranks the default is auto
   aggregates = 256, ///< natively always through aggregators; one per node is slower than page cache
   subfiles = 512,   ///< opens on one rank alone, files can be joined (layout file-per-aggregator)
 };
@@ -69,7 +69,7 @@ bool makes_sums(const Options& options);
 /// The names of all formats with these features: "netcdf4, pnetcdf or hybrid".
 std::string formats_with(unsigned features);
 
-/// The layout; "default" is auto if ranks of several nodes write run by run, else native.
+/// The layout; "default" is auto if several ranks write run by run, else native.
 std::string layout_of(const Options& options, const Topology& topology);
 /// The ranks that aggregate: N of each node; without N every rank, or one (auto on several nodes).
 std::vector<int> aggregators_of(const Options& options, const Topology& topology);
