@@ -74,7 +74,7 @@ public:
 
   /// Needs final codes, with valid ghosts, and ghosts of basins. Writes the masks and the seeds of
   /// both distances; clears what only the last geometry had. Finds the lists of each local rank,
-  /// with undivided shelves, and its contribution to the sum. `seeds`: positions. Waits.
+  /// with undivided shelves, and its contribution to the sum. `seeds`: positions.
   void look_at_cells(const std::vector<PicoInput>& in, std::vector<PicoFields>& out,
                      const ShelfTable& table, const ShelfSum& sum,
                      std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
