@@ -6,7 +6,7 @@
 //             -> shelves divided over basins
 //             -> distances to the grounding line and to the front -> boxes
 //
-// Codes are made by loops; all else is found on the host, beside a GPU, too. Reese et al. (2018),
+// Codes are made by loops; all else is found on the host, with a GPU, too. Reese et al. (2018),
 // The Cryosphere 12, 1969, section 2. Communicates: two batches of labels (one ghost exchange and
 // one gather each), one ghost exchange of codes, one sum, the distances. Legends: codes.hpp;
 // result: shelves.hpp.

@@ -1,4 +1,4 @@
-// Time of this process in MPI, whoever calls it: kernels, PETSc, PnetCDF.
+// Time of this process in MPI, by any caller: kernels, PETSc, PnetCDF.
 //
 // communication.cpp defines the functions of MPI that send or wait for others, in front of those of
 // the library, and calls these by the order of lookup (RTLD_NEXT), so that a tool that is preloaded

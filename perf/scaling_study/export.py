@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-from . import load, parts
+from . import load, parts, work
 
 COLUMNS = [*parts.POINT, "repetition", "part", "kind", "slowest", "mean", "processor", "useful", "fraction", "oversubscribed", "shared_cores",
            "disturbed", "comparable"]
@@ -17,13 +17,11 @@ METRICS = {"time": "slowest", "processor_time": "processor"}  # s, of the slowes
 
 def main(arguments):
     studies = [load.read(folder) for folder in arguments.folders]
-    for sentence in (sentence for study in studies for sentence in study.complaints):
-        print(f"study: {sentence}", file=sys.stderr)
-    used = [study for study in studies if study.runs]
+    for study in studies:
+        work.same(study)
+    used = load.usable(studies, "exported")
     if not used:
-        print("study: no run can be exported", file=sys.stderr)
         return 1
-    load.name_apart(used)
     runs = parts.table(used)
     folder = pathlib.Path(arguments.output or pathlib.Path(arguments.folders[0]) / "export")
     try:

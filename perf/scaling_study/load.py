@@ -6,6 +6,7 @@ repetition the last one that was ok counts, else the last. work.py reads the run
 import os
 import pathlib
 import re
+import sys
 
 from . import parts, study_file, texts
 
@@ -155,6 +156,17 @@ def add_run(study, run):
 
 def curve(vary):
     return ", ".join(f"{name}={value}" for name, value in sorted(vary.items()))
+
+
+def usable(studies, what):
+    """Those with runs, under names that tell them apart; says what is wrong with the others, and if none is left."""
+    for sentence in (sentence for study in studies for sentence in study.complaints):
+        print(f"study: {sentence}", file=sys.stderr)
+    used = [study for study in studies if study.runs]
+    if not used:
+        print(f"study: no run can be {what}", file=sys.stderr)
+    name_apart(used)
+    return used
 
 
 def name_apart(studies):

@@ -28,13 +28,9 @@ def main(arguments):
         ladder.same(study)
         ladder.read_model(study)
     complaints = [sentence for study in studies for sentence in study.complaints]
-    for sentence in complaints:
-        print(f"study: {sentence}", file=sys.stderr)
-    used = [study for study in studies if study.runs]
+    used = load.usable(studies, "reported")
     if not used:
-        print("study: no run can be reported", file=sys.stderr)
         return 1
-    load.name_apart(used)
     folder = pathlib.Path(arguments.output or pathlib.Path(arguments.folders[0]) / "page")
     try:
         folder.mkdir(parents=True, exist_ok=True)
