@@ -274,16 +274,17 @@ nlohmann::json run(const Arguments& a) {
   std::unique_ptr<SsaSolver> sliding;
   if (a.stress != "sia") sliding = std::make_unique<SsaNewton>(*ranks, a.dx, a.dx, SsaOptions{});
   PartTimes times;
+  ranks->set_watch(times);
   Checks checks(*ranks, levels);
   checks.start(sheet.states[0]);
   Hybrid hybrid(*ranks, a.dx, a.dx, levels, options, std::move(sliding), std::move(sheet.states),
-                std::move(sheet.forcings), times);
+                std::move(sheet.forcings));
   SsaWork work;
   const Subject subject{[&] {
                           hybrid.diagnose();
                           const double dt = hybrid.stable_step().dt;
                           hybrid.advance(dt);
-                          const StepPart part(times, checks_part);
+                          const StepPart part(*ranks, checks_part);
                           checks.add(hybrid);
                           const SsaReport solve = hybrid.stress_balance().last_solve();
                           work.cells = static_cast<double>(solve.unknown_cells);

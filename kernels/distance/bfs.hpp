@@ -40,11 +40,11 @@ inline DistanceReport bfs_distances(Ranks& ranks, const DistanceFields& fields,
   const int locals = ranks.local_size();
   std::vector<std::vector<Ghosted>> ghosted(static_cast<std::size_t>(locals));
   std::vector<std::vector<PatchWave>> waves(static_cast<std::size_t>(locals));
-  for (int r = 0; r < locals; ++r) {
+  for (const int r : ranks.locals()) {
     for (std::size_t f = 0; f < fields.size(); ++f) {
       ghosted[r].push_back(fields[f][r]);
       waves[r].emplace_back(ranks.patch(r), fields[f][r].data());
-      ranks.work(r, waves[r].back().from_seeds(seeds[f][r]));
+      ranks.work(r, waves[r].back().from_seeds(seeds[f][r]), Work::bfs);
     }
   }
   DistanceReport report;
@@ -54,14 +54,14 @@ inline DistanceReport bfs_distances(Ranks& ranks, const DistanceFields& fields,
       continue; // there are no ghosts: only the maxima are asked for
     ranks.update_ghosts(ghosted);
     report.rounds += 1;
-    for (int r = 0; r < locals; ++r) {
+    for (const int r : ranks.locals()) {
       changed[r] = 0;
       for (PatchWave& wave : waves[r]) {
         std::int64_t visits = collect_offers(ranks.patch(r), wave.d(), wave);
         if (wave.has_offers()) changed[r] = 1;
         wave.close_ghosts();
         visits += wave.from_offers();
-        ranks.work(r, visits);
+        ranks.work(r, visits, Work::bfs);
       }
     }
   } while (anything_changed(ranks, changed, maxima, report));

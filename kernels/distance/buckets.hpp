@@ -75,7 +75,7 @@ private:
     m_out.resize(locals);
     m_in.resize(locals);
     m_sends.resize(locals);
-    for (int r = 0; r < m_ranks.local_size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       if (!is_member(m_ranks.first() + r)) continue;
       m_local.push_back({r, {}, {}});
       LocalMember& member = m_local.back();
@@ -92,7 +92,7 @@ private:
         m_in[r].push_back({other, {}});
         visits += member.boundaries.back().write_all(member.waves, m_out[r].back().words);
       }
-      m_ranks.work(r, visits);
+      m_ranks.work(r, visits, Work::buckets);
     }
   }
 
@@ -105,6 +105,7 @@ private:
     m_rounds += 1;
     for (LocalMember& member : m_local) {
       const int r = member.local;
+      const Turn turn(m_ranks, m_ranks.first() + r);
       std::int64_t visits = 0;
       for (std::size_t s = 0; s < member.boundaries.size(); ++s)
         visits += member.boundaries[s].read(m_in[r][s].words, member.waves);
@@ -122,7 +123,7 @@ private:
         if (reached) visits += member.boundaries[s].write_better(member.waves, words);
         if (!words.empty()) m_sends[r] = 1;
       }
-      m_ranks.work(r, visits);
+      m_ranks.work(r, visits, Work::buckets);
     }
   }
 
@@ -182,7 +183,7 @@ private:
     const auto size = static_cast<std::size_t>(m_ranks.decomposition().size());
     std::vector<std::vector<std::int64_t>> owns(static_cast<std::size_t>(m_ranks.local_size()),
                                                 std::vector<std::int64_t>(size, 0));
-    for (int r = 0; r < m_ranks.local_size(); ++r)
+    for (const int r : m_ranks.locals())
       owns[r][m_ranks.first() + r] = cells_of_domain(m_ranks, fields, r) > 0;
     m_ranks.max(owns);
     return {owns[0].begin(), owns[0].end()};

@@ -187,10 +187,10 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
   std::vector<char> changed(static_cast<std::size_t>(locals), 0);
   const auto relax = [&](int r) {
     bool any = false;
-    for (EikonalPatch& patch : patches[r]) ranks.work(r, patch.relax(any));
+    for (EikonalPatch& patch : patches[r]) ranks.work(r, patch.relax(any), Work::fmm);
     changed[r] = any;
   };
-  for (int r = 0; r < locals; ++r) {
+  for (const int r : ranks.locals()) {
     for (std::size_t f = 0; f < start.size(); ++f) {
       ghosted[r].push_back(metres[f][r]);
       patches[r].emplace_back(ranks.patch(r), dx, dy, start[f][r].data(), metres[f][r].data());
@@ -203,7 +203,7 @@ inline DistanceReport solve_eikonal(Ranks& ranks, double dx, double dy, const Di
   do {
     for (int round = 0; several && round < 4; ++round, ++report.rounds) {
       ranks.update_ghosts(ghosted);
-      for (int r = 0; r < locals; ++r) {
+      for (const int r : ranks.locals()) {
         for (EikonalPatch& patch : patches[r]) patch.look_at_ghosts();
         relax(r);
       }
@@ -222,7 +222,7 @@ inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy,
   MetreFields metres;
   for (std::size_t f = 0; f < problem.fields.size(); ++f) {
     metres.emplace_back();
-    for (int r = 0; r < ranks.local_size(); ++r)
+    for (const int r : ranks.locals())
       metres[f].push_back(make_array<double>("distance_metres", ranks.patch(r)));
   }
   // the maxima of the problem, and the largest distance

@@ -14,7 +14,7 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
   const int locals = ranks.local_size();
   std::vector<std::vector<Ghosted>> ghosted(static_cast<std::size_t>(locals));
   for (const auto& field : fields) {
-    for (int r = 0; r < locals; ++r) ghosted[r].push_back(field[r]);
+    for (const int r : ranks.locals()) ghosted[r].push_back(field[r]);
   }
   DistanceReport report;
   std::vector<char> changed(static_cast<std::size_t>(locals));
@@ -22,10 +22,10 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
        ++level) {
     ranks.update_ghosts(ghosted);
     report.rounds += 1;
-    for (int r = 0; r < locals; ++r) {
+    for (const int r : ranks.locals()) {
       const Patch p = ranks.patch(r);
       changed[r] = 0;
-      ranks.work(r, p.cells() * static_cast<std::int64_t>(fields.size()));
+      ranks.work(r, p.cells() * static_cast<std::int64_t>(fields.size()), Work::sweep);
       for (const auto& field : fields) {
         const SharedArray2<int>& d = field[r];
         for (int j = 1; j <= p.ym; ++j) {

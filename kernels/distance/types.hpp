@@ -68,10 +68,10 @@ inline std::int64_t cells_of_domain(const Ranks& ranks, const DistanceFields& fi
 }
 
 /// Positions of the cells of value 1.
-inline DistanceSeeds find_seeds(const Ranks& ranks, const DistanceFields& fields) {
+inline DistanceSeeds find_seeds(Ranks& ranks, const DistanceFields& fields) {
   DistanceSeeds seeds(fields.size());
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    for (int r = 0; r < ranks.local_size(); ++r) {
+    for (const int r : ranks.locals()) {
       seeds[f].emplace_back();
       const Patch p = ranks.patch(r);
       for (int j = 1; j <= p.ym; ++j) {
@@ -85,7 +85,7 @@ inline DistanceSeeds find_seeds(const Ranks& ranks, const DistanceFields& fields
 }
 
 /// The seeds of the problem, or those of its fields, stored in `found`.
-inline const DistanceSeeds& seeds_of(const Ranks& ranks, const DistanceProblem& problem,
+inline const DistanceSeeds& seeds_of(Ranks& ranks, const DistanceProblem& problem,
                                      DistanceSeeds& found) {
   return problem.seeds.empty() ? found = find_seeds(ranks, problem.fields) : problem.seeds;
 }

@@ -12,10 +12,12 @@
 #include "kernels/grid/array.hpp"
 #include "kernels/grid/reproducible_sum.hpp"
 #include "kernels/grid/sums.hpp"
+#include "kernels/grid/watch.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -74,6 +76,56 @@ private:
   std::vector<int> m_members;
 };
 
+/// Loops whose visits of cells cost different times (Ranks::work). Those of the SSA are weighted:
+/// a visit is what it takes 3 ns for.
+enum class Work {
+  ssa,
+  sweep,
+  bfs,
+  buckets,
+  fmm,
+  labels,
+  pico,
+  till,
+  sia,
+  velocity,
+  energy,
+  transport
+};
+constexpr const char* work_names[] = {"ssa",  "sweep", "bfs", "buckets",  "fmm",    "labels",
+                                      "pico", "till",  "sia", "velocity", "energy", "transport"};
+constexpr std::size_t work_kinds = std::size(work_names);
+
+class Ranks;
+
+/// The local ranks, for a loop. Each pass is the turn of a rank: its time is that rank's
+/// (Ranks::end_turn).
+class Turns {
+public:
+  class Iterator {
+  public:
+    Iterator(const Turns& turns, int n) : m_turns(turns), m_n(n) {}
+    int operator*() const { return m_n; }
+    bool operator!=(const Iterator& other) const { return m_n != other.m_n; }
+    Iterator& operator++();
+
+  private:
+    const Turns& m_turns;
+    int m_n;
+  };
+
+  /// Numbers from 0 to `size` - 1: turns of the global ranks first + n, or members[n].
+  Turns(Ranks& ranks, int size, int first, const int* members = nullptr)
+      : m_ranks(ranks), m_size(size), m_first(first), m_members(members) {}
+  Iterator begin() const;
+  Iterator end() const { return {*this, m_size}; }
+
+private:
+  Ranks& m_ranks;
+  int m_size, m_first;
+  const int* m_members;
+};
+
 class Ranks {
 public:
   explicit Ranks(Decomposition decomposition) : m_decomposition(std::move(decomposition)) {}
@@ -82,13 +134,15 @@ public:
   const Decomposition& decomposition() const { return m_decomposition; }
   const Traffic& traffic() const { return m_traffic; }
   /// The traffic of these ranks and of all objects made by over(), recursively.
-  const Traffic& traffic_of_all() const { return *m_all_traffic; }
+  const Traffic& traffic_of_all() const { return m_common->traffic; }
 
   /// Local ranks: `local_size()` of them, from global rank `first()` on. One with MPI.
   virtual int local_size() const = 0;
   virtual int first() const = 0;
   Patch patch(int local) const { return m_decomposition.patch(first() + local); }
   Patch patch(std::size_t local) const { return patch(static_cast<int>(local)); }
+  /// `for (const int n : ranks.locals())`
+  Turns locals() { return {*this, local_size(), first()}; }
 
   /// Fill the ghosts of `arrays[local]`, the same arrays in the same order on every rank: one
   /// message to each of up to eight neighbours, regardless of the number of arrays. Ghosts beyond a
@@ -120,17 +174,26 @@ public:
   /// must outlive. Collective over the members; others may call it, but must not use the result.
   virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
 
+  /// The time since the last of these calls belongs to a rank, by its global number, or to every
+  /// one (of work that each does for itself). For virtual clocks; not collective.
+  static constexpr int every_rank = -1;
+  virtual void start_turn() {}
+  virtual void end_turn(int rank) { (void)rank; }
+
+  /// Whoever measures the parts of a step; it must outlive these ranks. Also for over().
+  void set_watch(StepWatch& watch) { m_common->watch = &watch; }
+  StepWatch* watch() const { return m_common->watch; }
+
   /// Reports the work on a local rank, in visits of cells, for virtual clocks. Not collective.
-  virtual void work(int local, std::int64_t visits) {
-    (void)local;
+  virtual void work(int local, std::int64_t visits, Work loop = Work::ssa) {
+    (void)local, (void)loop;
     count([visits](Traffic& t) { t.work += visits; });
   }
-  void work(std::size_t local, std::int64_t visits) { work(static_cast<int>(local), visits); }
 
   /// The same ranks over another grid, cut into as many patches, with a separate traffic().
   std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {
     std::unique_ptr<Ranks> other = make_over(decomposition);
-    other->m_all_traffic = m_all_traffic;
+    other->m_common = m_common;
     return other;
   }
 
@@ -138,14 +201,76 @@ protected:
   virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
   template <class F> void count(const F& add) {
     add(m_traffic);
-    add(*m_all_traffic);
+    add(m_common->traffic);
   }
 
   Decomposition m_decomposition;
   Traffic m_traffic;
 
 private:
-  std::shared_ptr<Traffic> m_all_traffic = std::make_shared<Traffic>();
+  struct Common { // of all objects made by over()
+    Traffic traffic;
+    StepWatch* watch = nullptr;
+  };
+  std::shared_ptr<Common> m_common = std::make_shared<Common>();
+};
+
+inline Turns::Iterator& Turns::Iterator::operator++() {
+  m_turns.m_ranks.end_turn(m_turns.m_members ? m_turns.m_members[m_n] : m_turns.m_first + m_n);
+  m_n += 1;
+  return *this;
+}
+inline Turns::Iterator Turns::begin() const {
+  m_ranks.start_turn();
+  return {*this, 0};
+}
+
+/// A turn to the end of the block.
+class Turn {
+public:
+  explicit Turn(Ranks& ranks, int rank = Ranks::every_rank) : m_ranks(ranks), m_rank(rank) {
+    ranks.start_turn();
+  }
+  ~Turn() { m_ranks.end_turn(m_rank); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+private:
+  Ranks& m_ranks;
+  int m_rank;
+};
+
+/// Marks a part of the step for the watch of `ranks`, if there is one, to the end of the block.
+class StepPart {
+public:
+  StepPart(const Ranks& ranks, const char* part) : m_watch(ranks.watch()) {
+    if (m_watch != nullptr) m_watch->begin(part);
+  }
+  ~StepPart() {
+    if (m_watch != nullptr) m_watch->end();
+  }
+  StepPart(const StepPart&) = delete;
+  StepPart& operator=(const StepPart&) = delete;
+
+private:
+  StepWatch* m_watch;
+};
+
+/// The same of a share of a part (null: none); not on a device, where it would have to wait.
+class StepShare {
+public:
+  StepShare(const Ranks& ranks, const char* share)
+      : m_watch(loops_on_host && share != nullptr ? ranks.watch() : nullptr) {
+    if (m_watch != nullptr) m_watch->begin_share(share);
+  }
+  ~StepShare() {
+    if (m_watch != nullptr) m_watch->end_share();
+  }
+  StepShare(const StepShare&) = delete;
+  StepShare& operator=(const StepShare&) = delete;
+
+private:
+  StepWatch* m_watch;
 };
 
 /// Ranks::launch_ghosts for the arrays returned by arrays_of(local).

@@ -31,7 +31,7 @@ public:
     m_sides.resize(locals);
     m_out.resize(locals);
     m_data.resize(locals);
-    for (std::size_t r = 0; r < locals; ++r) {
+    for (const int r : ranks.locals()) {
       const Patch p = ranks.patch(r);
       const std::array<Side, 4> sides = {{{-1, 0, 0, p.ym},
                                           {1, 0, p.ym, p.ym},
@@ -54,12 +54,12 @@ public:
 
   /// One message to each neighbour beyond a side. Cells at the domain edge keep their values.
   void exchange() {
-    for (std::size_t r = 0; r < m_out.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       for (std::size_t s = 0; s < m_sides[r].size(); ++s)
         m_out[r][s].words.assign(at(r, s), at(r, s) + words(m_sides[r][s]));
     }
     m_ranks.exchange(m_out, m_in);
-    for (std::size_t r = 0; r < m_in.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       for (std::size_t s = 0; s < m_sides[r].size(); ++s)
         std::copy(m_in[r][s].words.begin(), m_in[r][s].words.end(), at(r, s));
     }

@@ -195,7 +195,7 @@ public:
     }
     m_place.resize(masks.size());
     m_merge.resize(masks.size());
-    for (std::size_t r = 0; r < locals; ++r) {
+    for (const int r : m_ranks.locals()) {
       m_border_numbers[r] = m_border->data(r);
       for (std::size_t m = 0; m < masks.size(); ++m) {
         m_place[m].resize(locals);
@@ -204,19 +204,24 @@ public:
     }
     m_border->exchange();
     std::vector<std::vector<std::int64_t>> outgoing = maxima;
-    for (std::size_t r = 0; r < locals; ++r) {
+    for (const int r : m_ranks.locals()) {
       for (std::size_t m = 0; m < masks.size(); ++m)
         contribute(r, m, components[m]->fragments[r], outgoing[r]);
     }
-    receive(m_ranks.gather_all(outgoing), masks, maxima);
+    const std::vector<std::int64_t> incoming = m_ranks.gather_all(outgoing);
+    m_ranks.start_turn(); // every rank does the same
+    receive(incoming, masks, maxima);
+    m_ranks.end_turn(Ranks::every_rank);
     for (std::size_t m = 0; m < masks.size(); ++m) {
+      m_ranks.start_turn();
       m_merge[m].merge();
       components[m]->whole = m_merge[m].whole();
       components[m]->numbered = m_merge[m].numbered();
+      m_ranks.end_turn(Ranks::every_rank);
       components[m]->number.resize(locals);
-      for (std::size_t r = 0; r < locals; ++r) {
+      for (const int r : m_ranks.locals()) {
         finish(r, m, components[m]->fragments[r], components[m]->number[r]);
-        m_ranks.work(r, m_merge[m].size());
+        m_ranks.work(r, m_merge[m].size(), Work::labels);
       }
     }
   }

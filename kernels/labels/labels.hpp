@@ -74,10 +74,10 @@ private:
       labels.component.resize(locals);
       labels.fragments.resize(locals);
       components.push_back(&labels);
-      for (std::size_t r = 0; r < locals; ++r) {
+      for (const int r : m_ranks.locals()) {
         const Patch p = m_ranks.patch(r);
         m_patch.update(p, segments[r], masks[m], labels.component[r], labels.fragments[r]);
-        m_ranks.work(r, segments[r].size());
+        m_ranks.work(r, segments[r].size(), Work::labels);
         fill_border(p, segments[r], labels.component[r], masks.size(), border.data(r).data() + m);
       }
     }

@@ -46,6 +46,7 @@ public:
   const Decomposition& decomposition() const { return m_decomposition; }
   int local_size() const { return m_locals; } ///< on this process; 0: not involved
   int first() const { return m_first; }
+  Turns locals() const { return {*m_all, m_locals, 0, m_members.data() + m_first}; }
   Patch patch(int local) const { return m_decomposition.patch(m_first + local); }
   const std::vector<int>& members() const { return m_members; }
   int member(int n) const { return m_members[n]; }
@@ -110,7 +111,7 @@ inline bool patches_have(const Decomposition& d, int cells) {
 inline Route halo(const Holders& level, int rings) {
   const Decomposition& d = level.decomposition();
   Route route(level.all(), d.size() == 1);
-  for (int n = 0; n < level.local_size(); ++n) {
+  for (const int n : level.locals()) {
     const Patch p = level.patch(n), array = grown(p, rings - 1);
     for_each_message(d, level.first() + n, [&](int dx, int dy, int to, int from) {
       const Strip owned = widened(owned_strip(p, dx, dy), dx, dy, rings - 1);

@@ -90,7 +90,7 @@ template <class Real>
 void Multigrid<Real>::add_finest(const Holders& holders, const std::vector<Array2<int>>& active) {
   const int rings = rings_of(holders.decomposition(), true);
   std::vector<Array2<int>> cells;
-  for (int n = 0; n < holders.local_size(); ++n) {
+  for (const int n : holders.locals()) {
     const Patch p = holders.patch(n);
     cells.push_back(with_lanes(p, active[n], grown(p, rings - 1)));
   }
@@ -107,8 +107,7 @@ void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
   if (!cells.empty() && (rings > 1 || !m_levels.empty()))
     level.halo.move(1, data, data); // the finest grid may have its ghosts
   level.halo.keep(cells, cells);
-  for (int n = 0; n < holders.local_size(); ++n)
-    level.parts.emplace_back(holders.patch(n), cells[n], rings);
+  for (const int n : holders.locals()) level.parts.emplace_back(holders.patch(n), cells[n], rings);
   for (NinePoint<Real>& part : level.parts) level.passes.emplace_back(part);
   m_levels.push_back(std::move(level));
 }
@@ -119,7 +118,7 @@ template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
   const Holders holders(*m_all, coarser(d, halving), fine.holders.members());
   const int rings = rings_of(holders.decomposition(), false);
   std::vector<Array2<int>> cells;
-  for (int n = 0; n < holders.local_size(); ++n) {
+  for (const int n : holders.locals()) {
     const NinePoint<Real>& part = fine.parts[n];
     const Patch p = holders.patch(n), array = grown(p, rings - 1);
     fine.x.push_back(x_axis(d, part.patch, array, halving));
@@ -146,7 +145,7 @@ template <class Real> void Multigrid<Real>::add_merged(int side) {
   fine.merge = Merge(fine.holders, fine.rings, holders, rings, side);
   std::vector<Array2<int>> from, cells;
   for (const NinePoint<Real>& part : fine.parts) from.push_back(part.active);
-  for (int n = 0; n < holders.local_size(); ++n)
+  for (const int n : holders.locals())
     cells.push_back(make_marks(grown(holders.patch(n), rings - 1)));
   fine.merge.gather(
       1, [&](std::size_t n) { return values_of(from[n]); },
@@ -191,7 +190,9 @@ template <class Real> std::string Multigrid<Real>::describe() const {
 template <class Real>
 void Multigrid<Real>::update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows) {
   if (level.parts.empty() || level.halo.empty()) return;
-  for (Passes<Real>& p : level.passes) p.run();
+  for (const int n : level.holders.locals()) level.passes[n].run();
+  // on coarse grids messages are part of their share
+  const StepShare share(*m_all, &level == &m_levels[0] ? "SSA: ghosts" : nullptr);
   level.halo.move(width, data(level, rows), data(level, rows));
 }
 
@@ -202,7 +203,7 @@ template <class Real> void Multigrid<Real>::update_solution(Level& level) {
 
 template <class Real> void Multigrid<Real>::work(Level& level, int visits, int first, int last) {
   const Holders& holders = level.holders;
-  for (int n = 0; n < holders.local_size(); ++n) {
+  for (const int n : holders.locals()) {
     const NinePoint<Real>& part = level.parts[n];
     const int cells = part.within_ring(last) - (first > 0 ? part.within_ring(first - 1) : 0);
     if (cells > 0) holders.all().work(holders.place(n), std::int64_t{visits} * cells);
@@ -220,7 +221,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
       continue;
     }
     if (level.next == Next::coarser) update_ghosts(level, 36, &NinePoint<Real>::A);
-    for (std::size_t n = 0; n < level.parts.size(); ++n) {
+    for (const int n : level.holders.locals()) {
       invert_diagonal(level.passes[n], level.next == Next::coarser ? level.rings : 0);
       if (level.next == Next::coarser)
         galerkin(level.passes[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
@@ -229,8 +230,9 @@ template <class Real> void Multigrid<Real>::set_operator() {
     work(level, visits_of_operator);
   }
   if (m_levels.back().parts.empty()) return;
-  m_last.find_inverse();
   const Level& last = m_levels.back(); // on one rank
+  const Turn turn(*m_all, last.holders.member(0));
+  m_last.find_inverse();
   const std::int64_t cells = last.parts[0].size();
   last.holders.all().work(last.holders.place(0),
                           visits_of_inverse * cells * cells * cells); // 53 us for 25 cells
@@ -242,7 +244,10 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   Level& level = m_levels[l];
   if (level.parts.empty()) return; // computed by other ranks
   if (level.next == Next::none) {
-    m_last.solve();
+    {
+      const Turn turn(*m_all, level.holders.member(0));
+      m_last.solve();
+    }
     work(level, visits_of_bottom);
     if (with_residual) {
       update_solution(level);
@@ -267,22 +272,25 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
     return;
   }
   update_ghosts(level, 2, &NinePoint<Real>::b);
-  for (std::size_t n = 0; n < level.passes.size(); ++n) {
+  for (const int n : level.holders.locals()) {
     restrict_load(level.passes[n], next.parts[n], level.x[n], level.y[n]);
     level.passes[n].run();
   }
-  cycle(l + 1, false);
-  update_solution(next);
+  {
+    const StepShare share(*m_all, l == 0 ? "SSA: coarse grids" : nullptr);
+    cycle(l + 1, false);
+    update_solution(next);
+  }
   // every step is valid in one ring less
   const int ring = level.rings == 1 ? 1 : level.polynomial.degree + (with_residual ? 1 : 0);
-  for (std::size_t n = 0; n < level.passes.size(); ++n)
+  for (const int n : level.holders.locals())
     prolong(level.passes[n], next.parts[n], level.x[n], level.y[n], ring);
   const Decomposition& d = level.holders.decomposition();
   if (d.periodic_x || d.periodic_y) update_ghosts(level, 2, &NinePoint<Real>::x);
-  for (Passes<Real>& p : level.passes) start(p, level.polynomial, ring - 1);
+  for (const int n : level.holders.locals()) start(level.passes[n], level.polynomial, ring - 1);
   work(level, visits_of_product, 1, ring - 1);
   relax(level, ring - 1, with_residual);
-  for (Passes<Real>& p : level.passes) p.run();
+  for (const int n : level.holders.locals()) level.passes[n].run();
   work(level, visits_of_smoothing(level));
 }
 
@@ -297,11 +305,12 @@ template <class Real> void Multigrid<Real>::relax(Level& level, int ring, bool w
     factors.next();
     update_steps();
     ring -= 1;
-    for (Passes<Real>& p : level.passes) step(p, factors, ring);
+    for (const int n : level.holders.locals()) step(level.passes[n], factors, ring);
     work(level, visits_of_product, 1, ring);
   }
   if (with_residual) update_steps();
-  for (Passes<Real>& p : level.passes) with_residual ? finish(p) : move(p);
+  for (const int n : level.holders.locals())
+    with_residual ? finish(level.passes[n]) : move(level.passes[n]);
 }
 
 template <class Real>
@@ -312,7 +321,7 @@ void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
   ChebyshevSteps factors(polynomial);
   std::vector<NinePoint<Real>> parts = level.parts; // of the same arrays
   std::vector<Passes<Real>> passes(parts.begin(), parts.end());
-  for (std::size_t n = 0; n < parts.size(); ++n) {
+  for (const int n : level.holders.locals()) {
     parts[n].choose(chosen[n], counts[n]);
     Kokkos::deep_copy(parts[n].d.memory, Real(0));
     Kokkos::deep_copy(parts[n].e.memory, Real(0));
@@ -322,13 +331,13 @@ void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
   const auto steps = [&parts](std::size_t n) -> CellValues<Real> { return parts[n].d; };
   for (int k = 1; k < polynomial.degree; ++k) {
     factors.next();
-    for (Passes<Real>& p : passes) p.run();
+    for (const int n : level.holders.locals()) passes[n].run();
     level.halo.move(2, steps, steps);
-    for (Passes<Real>& p : passes) step(p, factors, 0);
+    for (const int n : level.holders.locals()) step(passes[n], factors, 0);
   }
-  for (Passes<Real>& p : passes) {
-    move(p);
-    p.run();
+  for (const int n : level.holders.locals()) {
+    move(passes[n]);
+    passes[n].run();
   }
 }
 

@@ -110,6 +110,9 @@ inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const
 /// One end of a route: what leaves the local patches, or what arrives.
 class RouteEnd {
 public:
+  RouteEnd() = default;
+  explicit RouteEnd(Ranks& all) : m_all(&all) {}
+
   /// Adds cells of patch `part` that travel to or from `rank`, in the same order at both ends.
   void add(std::size_t part, int local, int rank, std::vector<int> places) {
     if (m_parts.empty() || m_parts.back().part != part)
@@ -131,8 +134,10 @@ public:
       for (std::size_t k = 0; k < part.pieces.size(); ++k)
         ends.back()(k) = end += static_cast<int>(part.pieces[k].places.size());
     }
-    for (std::size_t n = 0; n < m_parts.size(); ++n)
+    for (std::size_t n = 0; n < m_parts.size(); ++n) {
+      const Turn turn(*m_all, m_all->first() + m_parts[n].local);
       keep_active(m_parts[n].places, active[m_parts[n].part], kept[n], ends[n]);
+    }
     Kokkos::fence("multigrid: cells that travel");
     for (std::size_t n = 0; n < m_parts.size(); ++n) {
       int before = 0;
@@ -165,14 +170,18 @@ public:
     }
   }
   template <class T, class F> void pack(int width, const F& source) const {
-    for (const Part& part : m_parts)
+    for (const Part& part : m_parts) {
+      const Turn turn(*m_all, m_all->first() + part.local);
       gather_cells<T>(part.places, width, source(part.part),
                       reinterpret_cast<T*>(part.buffer.data()));
+    }
   }
   template <class T, class F> void unpack(int width, const F& target) const {
-    for (const Part& part : m_parts)
+    for (const Part& part : m_parts) {
+      const Turn turn(*m_all, m_all->first() + part.local);
       scatter_cells<T>(part.places, width, reinterpret_cast<const T*>(part.buffer.data()),
                        target(part.part));
+    }
   }
   /// f(local, rank, bytes, buffer) for each piece that is not empty.
   template <class F> void for_each(std::size_t bytes_of_cell, const F& f) const {
@@ -199,6 +208,7 @@ private:
     RoutePlaces places; ///< of all pieces
     Shared<double*> buffer;
   };
+  Ranks* m_all = nullptr;
   std::vector<Part> m_parts;
 };
 
@@ -207,7 +217,8 @@ class Route {
 public:
   Route() = default;
   /// `alone`: no cell goes to another rank, so no rank is waited for.
-  explicit Route(Ranks& all, bool alone = false) : m_all(&all), m_alone(alone) {}
+  explicit Route(Ranks& all, bool alone = false)
+      : start(all), end(all), m_all(&all), m_alone(alone) {}
 
   RouteEnd start, end;
   /// True if no cell travels, on any rank.

@@ -63,7 +63,7 @@ public:
   std::vector<Answer> changed(const std::vector<PicoInput>& in,
                               const std::vector<PicoFields>& out) const {
     std::vector<Answer> answers;
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       const Patch p = m_ranks.patch(r);
       answers.push_back(m_last[r].changed(p, in[r], out[r], m_options));
     }
@@ -81,30 +81,32 @@ public:
     update_ghosts();
     find_shelves(in, out);
     find_boxes(solve_distances(out), out);
-    for (std::size_t r = 0; r < m_codes.size(); ++r) clear_water(out[r], m_codes[r]);
-    for (std::size_t r = 0; r < m_codes.size() && m_options.skip_unchanged; ++r)
-      m_last[r].keep(out[r]);
+    for (const int r : m_ranks.locals()) clear_water(out[r], m_codes[r]);
+    for (const int r : m_ranks.locals()) {
+      if (m_options.skip_unchanged) m_last[r].keep(out[r]);
+    }
     m_valid = true;
     return m_result;
   }
 
 private:
-  static std::vector<SharedArray2<Code>> codes_of(const Ranks& ranks) {
+  static std::vector<SharedArray2<Code>> codes_of(Ranks& ranks) {
     std::vector<SharedArray2<Code>> codes;
-    for (int r = 0; r < ranks.local_size(); ++r)
+    for (const int r : ranks.locals())
       codes.push_back(shared_array<Code>("pico_codes", ranks.patch(r)));
     return codes;
   }
 
   /// Codes: continent, open ocean, lakes by a batch of three labellings; shelves, sea floor by two.
   void label(const std::vector<PicoInput>& in) {
-    for (std::size_t r = 0; r < m_codes.size(); ++r)
+    for (const int r : m_ranks.locals())
       m_last[r].read(m_ranks.patch(r), in[r], m_options, m_codes[r]);
     Kokkos::fence("pico: first codes");
     // largest basin, minus the smallest one, 1 if there is an unknown cell type
     std::vector<std::vector<std::int64_t>> values;
     for (const LastInput& input : m_last)
       values.push_back({input.seen().largest, -static_cast<std::int64_t>(input.seen().smallest)});
+    const StepShare share(m_ranks, "ocean: labels");
     const int shelves = m_finder.label({m_cell_area, m_options.continental_ice_area}, values);
     const std::vector<std::int64_t>& maxima = values[0];
     if (maxima[0] > largest_basin || maxima[1] > 0) {
@@ -130,16 +132,17 @@ private:
     std::vector<std::vector<std::int64_t>> sums(m_codes.size(),
                                                 std::vector<std::int64_t>(sum.size()));
     m_finder.look_at_cells(in, out, table, sum, sums, m_result.local, m_seeds);
-    for (std::size_t r = 0; r < m_codes.size(); ++r)
-      sum.set_domain(m_ranks.first() + static_cast<int>(r), m_result.local[r].domain_cells,
-                     sums[r]);
+    for (const int r : m_ranks.locals())
+      sum.set_domain(m_ranks.first() + r, m_result.local[r].domain_cells, sums[r]);
     pico::sum(m_ranks, m_options, geometry_sums, sums);
+    m_ranks.start_turn(); // every rank does the same
     sum.read(sums[0], table);
     m_members = sum.members(sums[0]);
     m_result.domain.total = sums[0][sum.domain()];
     m_result.shelf.total = std::accumulate(table.cells.begin(), table.cells.end(), std::int64_t{0});
     const std::vector<int> shelf_of = split_shelves(table, sum.adjacent_basins(sums[0]));
-    for (std::size_t r = 0; r < m_codes.size(); ++r)
+    m_ranks.end_turn(Ranks::every_rank);
+    for (const int r : m_ranks.locals())
       renumber(m_result.local[r], shelf_of, table.basins, in[r].basins, out[r]);
   }
 
@@ -155,12 +158,12 @@ private:
     m_result.boxes.assign(1, 0);
     for (std::size_t s = 1; s < largest.size(); ++s)
       m_result.boxes.push_back(number_of_boxes(largest[s], m_result.d_max, m_options.boxes));
-    for (std::size_t r = 0; r < out.size(); ++r)
-      write_boxes(m_result.local[r], m_result.boxes, out[r]);
+    for (const int r : m_ranks.locals()) write_boxes(m_result.local[r], m_result.boxes, out[r]);
   }
 
   /// Both distances. Maxima: largest d_gl on each shelf (0 first), cells of the domain, of shelves.
   DistanceReport solve_distances(std::vector<PicoFields>& out) {
+    const StepShare share(m_ranks, "ocean: distances");
     DistanceProblem problem{DistanceFields(2), m_seeds, {}, m_members};
     for (const PicoFields& f : out) {
       problem.fields[0].push_back(f.distance_gl);

@@ -136,14 +136,14 @@ public:
              const std::vector<Answer>& changed = {}) {
     const FirstSum at{shelves.table.basins, slot(shelves.table.shelves + 1, 0)};
     std::vector<std::vector<std::int64_t>> sums(in.size(), std::vector<std::int64_t>(at.size()));
-    for (std::size_t r = 0; r < in.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       if (changed.empty())
         m_cells[r].set(shelves.local[r].shelf, shelves.local[r].box, m_options.boxes);
       launch_first_sum(shelves.local[r], in[r], at, changed.empty() ? nullptr : changed[r].data(),
                        m_cells[r]);
     }
     Kokkos::fence("pico: first sum");
-    for (std::size_t r = 0; r < in.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       if (changed.empty() || changed[r]() == 0)
         read_first_sum(r, shelves.local[r], sums[r]);
       else
@@ -156,6 +156,7 @@ public:
           "PICO: thk, theta_ocean, salinity_ocean: expected numbers below 1e5, found " +
           std::to_string(bad) + " values that are not, on shelves or on the continental shelf");
     }
+    const Turn turn(m_ranks); // every rank does the same
     average_basins(shelves.table.basins, &sums[0][at.basins()]);
     fill_shelves(shelves.table, &sums[0][at.boxes()]);
     return true;
@@ -163,9 +164,11 @@ public:
   void finish(const Shelves& shelves, const std::vector<PicoInput>& in,
               std::vector<PicoFields>& out, PicoReport& report) {
     second_sum(report);
+    m_ranks.start_turn(); // every rank does the same
     follow_boxes(report);
     copy_water();
-    for (std::size_t r = 0; r < in.size(); ++r)
+    m_ranks.end_turn(Ranks::every_rank);
+    for (const int r : m_ranks.locals())
       write_melt(shelves.local[r], m_cells[r], m_of_slots, in[r].H, m_options.gamma_T,
                  m_options.overturning_coefficient, out[r]);
   }
@@ -198,10 +201,10 @@ private:
     add_sea(local, in, changed, all + at.basins(), bad);
     add_pressures(local, in.H, changed, cells, all + at.boxes(), bad);
   }
-  void read_first_sum(std::size_t r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
+  void read_first_sum(int r, const LocalShelves& local, std::vector<std::int64_t>& sums) {
     // work of the physics and of two sums
     const auto cells = static_cast<std::int64_t>(local.cell.size());
-    m_ranks.work(r, 4 * cells + 3 * local.sea_cells);
+    m_ranks.work(r, 4 * cells + 3 * local.sea_cells, Work::pico);
     sums.assign(m_cells[r].sums.begin(), m_cells[r].sums.end());
   }
 

@@ -58,9 +58,10 @@ public:
   /// an unknown cell type.
   int label(const ComponentBits& bits, std::vector<std::vector<std::int64_t>>& values) {
     std::vector<std::vector<std::int64_t>> nothing(m_codes.size());
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       find_segments(m_ranks.patch(r), m_codes[r], m_segments[r]);
-      m_ranks.work(r, 3 * m_ranks.patch(r).cells()); // including the masks written later
+      m_ranks.work(r, 3 * m_ranks.patch(r).cells(),
+                   Work::pico); // including the masks written later
       const auto& list = m_segments[r].list;
       const bool unknown = std::any_of(
           list.begin(), list.end(), [](const Segment& s) { return (s.code() & type_bits) == 0; });
@@ -80,7 +81,7 @@ public:
                      std::vector<std::vector<std::int64_t>>& sums, std::vector<LocalShelves>& local,
                      DistanceSeeds& seeds) {
     seeds.assign(2, std::vector<std::vector<int>>(m_codes.size()));
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       local[r].clear();
       out[r].clear_written(m_codes[r].data());
       visit(r, in[r], out[r], table, sum, sums[r], local[r], seeds);
@@ -91,7 +92,7 @@ public:
 private:
   void add_bits(const ComponentBits& bits) {
     const Component open = (*m_found)[of_ocean].largest();
-    for (std::size_t r = 0; r < m_codes.size(); ++r) {
+    for (const int r : m_ranks.locals()) {
       const int up = m_ranks.patch(r).xm + 2;
       m_segments[r].for_each([&](int j, int n, int i0, Segment& s) {
         Code c = s.code();

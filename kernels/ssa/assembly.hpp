@@ -22,7 +22,7 @@ public:
   SsaAssembly(Ranks& ranks, double dx, double dy, const GlenLaw& glen, const TillLaw& till,
               bool till_subgrid = true)
       : m_ranks(ranks) {
-    for (int n = 0; n < ranks.local_size(); ++n)
+    for (const int n : ranks.locals())
       m_patches.emplace_back(ranks.patch(n), dx, dy, glen, till, till_subgrid);
   }
 
@@ -37,13 +37,13 @@ public:
       throw std::invalid_argument("SSA: expected input of " + std::to_string(m_patches.size()) +
                                   " local ranks, found " + std::to_string(inputs.size()));
     }
-    for (std::size_t n = 0; n < inputs.size(); ++n) m_patches[n].input = inputs[n];
+    for (const int n : m_ranks.locals()) m_patches[n].input = inputs[n];
     find_ice();
-    for (SsaPatch& p : m_patches) ssa::mark_unknowns(p);
-    for (SsaPatch& p : m_patches) ssa::set_coefficients(p);
+    for (const int n : m_ranks.locals()) ssa::mark_unknowns(m_patches[n]);
+    for (const int n : m_ranks.locals()) ssa::set_coefficients(m_patches[n]);
     launch_ghosts(m_ranks,
                   [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].rise}; });
-    for (SsaPatch& p : m_patches) ssa::compute_load(p);
+    for (const int n : m_ranks.locals()) ssa::compute_load(m_patches[n]);
   }
 
   std::int64_t unknowns() const { return m_unknowns; } ///< unknown cells on all ranks
@@ -57,31 +57,31 @@ public:
 private:
   // First as if all ice were held; then, if necessary, ranks exchange the marks of held ice.
   void find_ice() {
-    for (const SsaPatch& p : m_patches) {
-      ssa::mark_ice(p, m_ranks.decomposition());
-      ssa::join_loose(p);
-      ssa::count(p, true);
-      ssa::list_unknowns(p);
+    for (const int n : m_ranks.locals()) {
+      ssa::mark_ice(m_patches[n], m_ranks.decomposition());
+      ssa::join_loose(m_patches[n]);
+      ssa::count(m_patches[n], true);
+      ssa::list_unknowns(m_patches[n]);
     }
     std::int64_t before = 0, loose = sum_counts();
     m_excluded = 0;
     if (loose == 0) return read_lengths();
     do {
       before = loose;
-      for (const SsaPatch& p : m_patches) ssa::settle(p, false);
+      for (const int n : m_ranks.locals()) ssa::settle(m_patches[n], false);
       launch_ghosts(m_ranks,
                     [this](std::size_t n) -> std::vector<Ghosted> { return {m_patches[n].ice}; });
-      for (const SsaPatch& p : m_patches) {
-        ssa::take_ghosts(p);
-        ssa::count(p, false);
+      for (const int n : m_ranks.locals()) {
+        ssa::take_ghosts(m_patches[n]);
+        ssa::count(m_patches[n], false);
       }
       loose = sum_counts();
     } while (loose > 0 && loose < before);
     m_excluded = loose;
     // once all ice is held, so are the remaining loose ghosts
-    for (const SsaPatch& p : m_patches) {
-      ssa::settle(p, loose > 0);
-      ssa::list_unknowns(p);
+    for (const int n : m_ranks.locals()) {
+      ssa::settle(m_patches[n], loose > 0);
+      ssa::list_unknowns(m_patches[n]);
     }
     Kokkos::fence("ssa: number of unknowns");
     read_lengths();

@@ -58,7 +58,7 @@ public:
                         const MultigridOptions& options)
       : m_ranks(ranks), m_assembly(assembly),
         m_multigrid(ranks, dx, dy, unknown_cells(assembly, ranks.local_size()), options) {
-    for (int local = 0; local < ranks.local_size(); ++local) {
+    for (const int local : ranks.locals()) {
       const auto n = 2 * static_cast<std::size_t>(assembly.patch(local).unknowns());
       m_vectors.push_back(
           {Vector("r", n), Vector("u", n), Vector("w", n), Vector("p", n), Vector("s", n)});
@@ -67,7 +67,7 @@ public:
 
   void set_matrix(const std::vector<Array2<double>>& u, const std::vector<Array2<double>>& v,
                   ssa::Linearisation how) override {
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
+    for (const int local : m_ranks.locals()) {
       const auto n = static_cast<std::size_t>(local);
       ssa::jacobian(m_assembly.patch(local), u[n], v[n], how,
                     m_multigrid.finest(local).rows_of_owned(), true);
@@ -78,7 +78,7 @@ public:
 
   int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
             int most) override {
-    for (int local = 0; local < m_ranks.local_size(); ++local) start(local, b, y);
+    for (const int local : m_ranks.locals()) start(local, b, y);
     double rr = 0.0, rr_first = 0.0, ss = 0.0, ps = 1.0;
     for (int n = 0; n < most; ++n) {
       m_multigrid.cycle_with_residual();
@@ -92,7 +92,7 @@ public:
       if (!(ru > 0.0) || !(alpha > 0.0) || !std::isfinite(alpha))
         return n == 0 ? -1 : n; // converged to the attainable precision
       ss = ww + 2.0 * beta * ws + beta * beta * ss;
-      for (int local = 0; local < m_ranks.local_size(); ++local) {
+      for (const int local : m_ranks.locals()) {
         step(local, y, alpha, beta);
         m_ranks.work(local, visits_of_iteration * m_assembly.patch(local).unknowns());
       }
@@ -106,7 +106,7 @@ public:
                      const std::vector<List>& b, const std::vector<List>& y, bool first) override {
     std::vector<Kokkos::View<int*, Mem>> chosen;
     std::vector<int> counts;
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
+    for (const int local : m_ranks.locals()) {
       const auto n = static_cast<std::size_t>(local);
       const SsaPatch& p = m_assembly.patch(local);
       ssa::jacobian(p, u[n], v[n], ssa::Linearisation::weighted,
@@ -117,7 +117,7 @@ public:
       m_ranks.work(local, visits_of_smoothing * counts[n]);
     }
     m_multigrid.smooth(chosen, counts);
-    for (int local = 0; local < m_ranks.local_size(); ++local)
+    for (const int local : m_ranks.locals())
       give_step(local, y[static_cast<std::size_t>(local)], first);
   }
 
@@ -179,8 +179,8 @@ public: // nvcc requires it for functions with loops
   /// r.u, w.u, u.s, r.w, r.s, w.w, w.s, r.r
   std::array<double, 8> dot_products() {
     std::vector<std::vector<ReproducibleSum>> sums;
-    for (int local = 0; local < m_ranks.local_size(); ++local)
-      sums.push_back(dot_products_of(local));
+    for (const int local : m_ranks.locals()) sums.push_back(dot_products_of(local));
+    const StepShare share(m_ranks, "SSA: reductions");
     m_ranks.sum(sums);
     std::array<double, 8> values{};
     for (std::size_t k = 0; k < values.size(); ++k) values[k] = sums[0][k].value();

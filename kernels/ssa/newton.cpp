@@ -24,7 +24,7 @@ std::string SsaNewton::describe() const {
 void SsaNewton::create() {
   m_linear.reset();
   m_lists.clear();
-  for (int local = 0; local < m_ranks.local_size(); ++local) {
+  for (const int local : m_ranks.locals()) {
     const auto n = 2 * static_cast<std::size_t>(patch(local).unknowns());
     m_lists.push_back({List("ssa_x", n), List("ssa_f", n), List("ssa_g", n), List("ssa_y", n)});
   }

@@ -28,13 +28,14 @@ public:
 
   SsaReport solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& u,
                   const std::vector<Array2<double>>& v) override {
+    const StepShare share(m_ranks, "SSA: assembly");
     const Kokkos::Timer all;
     const std::int64_t collectives = m_ranks.traffic_of_all().collectives;
     m_report = {};
     m_u = u;
     m_v = v;
     m_assembly.set_input(inputs);
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
+    for (const int local : m_ranks.locals()) {
       ssa::impose(patch(local), u[at(local)], v[at(local)]);
       m_ranks.work(local, visits_of_input * patch(local).unknowns());
     }
@@ -84,7 +85,7 @@ private:
   void create(); // in newton.cpp; once per set of unknowns
 
   void iterate() {
-    for (int local = 0; local < m_ranks.local_size(); ++local)
+    for (const int local : m_ranks.locals())
       ssa::pack(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].x.data());
     update_ghosts();
     compute_residuals();
@@ -133,6 +134,7 @@ private:
     // a residual that converges need not become smaller
     const double enough = std::min(0.9, std::sqrt(converged2()) / m_report.final_residual);
     const double tolerance = linear ? 1e-4 : std::max(m_options.linear_tolerance, enough);
+    const StepShare share(m_ranks, "SSA: fine grid");
     const int iterations = m_linear->solve(f, y, tolerance, most);
     m_report.linear_iterations += iterations < 0 ? most : iterations;
     m_report.seconds_linear += system.seconds();
@@ -152,7 +154,7 @@ private:
       if (!slope) slope = std::make_unique<SlopeSearch>(-fy);
       if (!slope->accept(-gy)) continue;
       if (t < 1.0) m_report.damped_steps += 1;
-      for (int local = 0; local < m_ranks.local_size(); ++local) take(local, t);
+      for (const int local : m_ranks.locals()) take(local, t);
       swap_residuals();
       return gg;
     }
@@ -166,13 +168,13 @@ private:
     const double limit = large_residual * residual2 / static_cast<double>(m_report.unknown_cells);
     std::vector<List> f, y;
     std::vector<std::vector<std::int64_t>> counts;
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
+    for (const int local : m_ranks.locals()) {
       f.push_back(m_lists[at(local)].f);
       y.push_back(m_lists[at(local)].y);
       ssa::choose(patch(local), f.back().data(), limit);
     }
     Kokkos::fence("ssa: number of chosen cells");
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
+    for (const int local : m_ranks.locals()) {
       ssa::Chosen& chosen = m_assembly.patch(local).chosen;
       chosen.lengths = chosen.found();
       counts.push_back({chosen.lengths.unknowns});
@@ -187,7 +189,7 @@ private:
     for (int k = 0; k < local_steps; ++k) {
       m_linear->smooth_chosen(m_u, m_v, f, y, k == 0);
       move_to(1.0);
-      for (int local = 0; local < m_ranks.local_size(); ++local)
+      for (const int local : m_ranks.locals())
         ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], f[at(local)].data());
     }
     m_report.seconds_linear += system.seconds();
@@ -201,7 +203,7 @@ private:
     const bool smaller = after2 < residual2;
     visit_chosen(true);
     if (smaller) {
-      for (int local = 0; local < m_ranks.local_size(); ++local) take(local, 1.0);
+      for (const int local : m_ranks.locals()) take(local, 1.0);
     } else {
       move_to(0.0);
     }
@@ -211,16 +213,16 @@ private:
     return smaller ? after2 : residual2;
   }
   void visit_chosen(bool alone) {
-    for (int local = 0; local < m_ranks.local_size(); ++local)
-      m_assembly.patch(local).chosen.alone = alone;
+    for (const int local : m_ranks.locals()) m_assembly.patch(local).chosen.alone = alone;
   }
 
   // (u, v) = x - t y, with ghosts.
   void move_to(double t) {
-    for (int local = 0; local < m_ranks.local_size(); ++local) go(local, t);
+    for (const int local : m_ranks.locals()) go(local, t);
     update_ghosts();
   }
   void update_ghosts() {
+    const StepShare share(m_ranks, "SSA: ghosts");
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
       const SsaPatch& p = patch(static_cast<int>(n));
       if (!p.chosen.alone) return {m_u[n], m_v[n]};
@@ -231,7 +233,7 @@ private:
   // At (u, v), whose ghosts are valid.
   void compute_residuals() {
     m_timer.reset();
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
+    for (const int local : m_ranks.locals()) {
       ssa::residual(patch(local), m_u[at(local)], m_v[at(local)], m_lists[at(local)].g.data());
       m_ranks.work(local, visits_of_residual * patch(local).unknowns());
     }
@@ -244,12 +246,15 @@ private:
   // Three dot products in one reduction; pairs_of(lists, load) returns {{a, b}, ...}.
   template <class F> std::array<double, 3> sums(const F& pairs_of) {
     std::vector<std::vector<ReproducibleSum>> all;
-    for (int local = 0; local < m_ranks.local_size(); ++local) {
+    for (const int local : m_ranks.locals()) {
       const DotProducts<double, 3> products = pairs_of(m_lists[at(local)], patch(local).load);
       const auto three = sums_reproducibly<3>("ssa: sums", patch(local).unknowns(), products);
       all.emplace_back(three.of, three.of + 3);
     }
-    m_ranks.sum(all);
+    {
+      const StepShare share(m_ranks, "SSA: reductions");
+      m_ranks.sum(all);
+    }
     m_report.seconds_residual += m_timer.seconds();
     return {all[0][0].value(), all[0][1].value(), all[0][2].value()};
   }

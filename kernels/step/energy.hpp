@@ -30,7 +30,7 @@ class Energy {
 public:
   Energy(Ranks& ranks, double dx, double dy, const Levels& levels, const TillLaw& till)
       : m_ranks(ranks), m_dx(dx), m_dy(dy), m_levels(levels), m_till(till) {
-    for (int n = 0; n < ranks.local_size(); ++n) {
+    for (const int n : ranks.locals()) {
       const Patch p = ranks.patch(n);
       m_temp.push_back(make_columns<double>("temp_next", p, levels.size()));
       m_base_flux.push_back(make_array<double>("base_heat_flux", p));
@@ -44,7 +44,7 @@ public:
   /// beginning of the step: call it before the mass transport, which exchanges the ghosts.
   void step(std::vector<State>& states, const std::vector<Flow>& flows,
             const std::vector<Forcing>& forcings, double dt) {
-    for (std::size_t n = 0; n < states.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       State& s = states[n];
       const Patch patch = m_ranks.patch(n);
       const HorizontalVelocity& velocity = flows[n].velocity;

@@ -4,12 +4,12 @@ namespace nunatak {
 
 Hybrid::Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels,
                const HybridOptions& options, std::unique_ptr<SsaSolver> sliding,
-               std::vector<State> states, std::vector<Forcing> forcings, StepWatch& watch)
-    : m_dx(dx), m_dy(dy), m_options(options), m_watch(watch), m_states(std::move(states)),
+               std::vector<State> states, std::vector<Forcing> forcings)
+    : m_ranks(ranks), m_dx(dx), m_dy(dy), m_options(options), m_states(std::move(states)),
       m_forcings(std::move(forcings)),
-      m_stress_balance(ranks, dx, dy, levels, options.stress, std::move(sliding), watch),
+      m_stress_balance(ranks, dx, dy, levels, options.stress, std::move(sliding)),
       m_energy(ranks, dx, dy, levels, options.till), m_transport(ranks, dx, dy) {
-  for (int n = 0; n < ranks.local_size(); ++n) {
+  for (const int n : ranks.locals()) {
     m_ocean.emplace_back(ranks.patch(n));
     m_melt.push_back(m_ocean.back().melt);
   }
@@ -19,13 +19,14 @@ Hybrid::~Hybrid() = default;
 
 void Hybrid::diagnose() {
   if (m_pico) {
-    const StepPart part(m_watch, "ocean");
+    const StepPart part(m_ranks, "ocean");
     std::vector<PicoInput> inputs;
-    for (std::size_t n = 0; n < m_states.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       const State& s = m_states[n];
       const Forcing& f = m_forcings[n];
       inputs.push_back({s.thk, s.topg, s.mask, f.basins, f.theta_ocean, f.salinity_ocean});
     }
+    const StepShare share(m_ranks, "ocean: boxes and melt");
     m_pico_report = m_pico->update(inputs, m_ocean);
   }
   m_stress_balance.update(m_states, m_forcings, m_melt);
@@ -33,10 +34,10 @@ void Hybrid::diagnose() {
 
 void Hybrid::advance(double dt) {
   if (m_options.energy) {
-    const StepPart part(m_watch, "energy");
+    const StepPart part(m_ranks, "energy");
     m_energy.step(m_states, m_stress_balance.flows(), m_forcings, dt);
   }
-  const StepPart part(m_watch, "mass transport");
+  const StepPart part(m_ranks, "mass transport");
   m_transport.step(m_states, m_stress_balance.flows(), m_forcings, m_melt, dt, m_options.energy);
 }
 

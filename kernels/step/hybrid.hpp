@@ -2,7 +2,7 @@
 // No files, options or clock: the model (miniapp/model/model.hpp) runs it on MPI, nunatak-step on
 // thousands of virtual ranks, and tests on both.
 //
-//   Hybrid hybrid(ranks, dx, dy, levels, options, solver, states, forcings, watch);
+//   Hybrid hybrid(ranks, dx, dy, levels, options, solver, states, forcings);
 //   while (...) {
 //     hybrid.diagnose();                       // flow and melt of the present state
 //     hybrid.advance(hybrid.stable_step().dt); // temperature, thickness, surface, mask
@@ -38,10 +38,10 @@ struct StepSums {
 class Hybrid {
 public:
   /// states, forcings: one per local rank, ghosts valid. `sliding`: null if the base does not
-  /// slide. `ranks`, `levels` and `watch` must outlive this object.
+  /// slide. `ranks` and `levels` must outlive this object.
   Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
          std::unique_ptr<SsaSolver> sliding, std::vector<State> states,
-         std::vector<Forcing> forcings, StepWatch& watch);
+         std::vector<Forcing> forcings);
   ~Hybrid();
 
   /// Basal melt of ice shelves and flow of the present states, of which only the sliding velocity
@@ -69,9 +69,9 @@ public:
   const PicoReport& last_ocean() const { return m_pico_report; } ///< of the last diagnose()
 
 private:
+  Ranks& m_ranks;
   double m_dx, m_dy; // m
   HybridOptions m_options;
-  StepWatch& m_watch;
   std::vector<State> m_states;
   std::vector<Forcing> m_forcings;
   StressBalance m_stress_balance;

@@ -14,7 +14,7 @@ namespace nunatak {
 class MassTransport {
 public:
   MassTransport(Ranks& ranks, double dx, double dy) : m_ranks(ranks), m_dx(dx), m_dy(dy) {
-    for (int n = 0; n < ranks.local_size(); ++n) m_work.emplace_back(ranks.patch(n));
+    for (const int n : ranks.locals()) m_work.emplace_back(ranks.patch(n));
   }
 
   /// Advances thk, usurf and mask of `states` by dt seconds, ghosts included. melt: basal melt of
@@ -22,7 +22,7 @@ public:
   void step(std::vector<State>& states, const std::vector<Flow>& flows,
             const std::vector<Forcing>& forcings, const std::vector<Array2<double>>& melt,
             double dt, bool temperature_changed = false) {
-    for (std::size_t n = 0; n < states.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       const State& s = states[n];
       const Work& w = m_work[n];
       total_flux(m_ranks.patch(n), s.edges, s.thk, s.mask, s.u_ssa, s.v_ssa, flows[n].q_x,
@@ -31,7 +31,7 @@ public:
     }
     launch_ghosts(m_ranks,
                   [this](std::size_t n) -> std::vector<Ghosted> { return {m_work[n].outflow}; });
-    for (std::size_t n = 0; n < states.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       State& s = states[n];
       Work& w = m_work[n];
       update_thickness(m_ranks.patch(n), m_dx, m_dy, dt, s.thk, s.mask, w.q_x, w.q_y, w.outflow,
@@ -42,7 +42,7 @@ public:
       if (temperature_changed) return {states[n].thk, states[n].temp};
       return {states[n].thk};
     });
-    for (std::size_t n = 0; n < states.size(); ++n) states[n].update_surface(m_ranks.patch(n));
+    for (const int n : m_ranks.locals()) states[n].update_surface(m_ranks.patch(n));
   }
   /// The budget of the last step, after a fence.
   MassBudget budget(std::size_t local) const { return m_work[local].budget(); }

@@ -12,7 +12,6 @@
 #include "kernels/ice/time_step.hpp"
 #include "kernels/ssa/solver.hpp"
 #include "kernels/step/state.hpp"
-#include "kernels/step/watch.hpp"
 
 #include <memory>
 #include <utility>
@@ -45,13 +44,12 @@ inline void enhance(const Patch& patch, const Array2<double>& hardness, double i
 
 class StressBalance {
 public:
-  /// `sliding`: null if the base does not slide. `ranks`, `levels`, `watch` must outlive this.
+  /// `sliding`: null if the base does not slide. `ranks` and `levels` must outlive this.
   StressBalance(Ranks& ranks, double dx, double dy, const Levels& levels,
-                const StressBalanceOptions& options, std::unique_ptr<SsaSolver> sliding,
-                StepWatch& watch)
+                const StressBalanceOptions& options, std::unique_ptr<SsaSolver> sliding)
       : m_ranks(ranks), m_dx(dx), m_dy(dy), m_levels(levels), m_options(options),
-        m_sliding(std::move(sliding)), m_watch(watch) {
-    for (int n = 0; n < ranks.local_size(); ++n) {
+        m_sliding(std::move(sliding)) {
+    for (const int n : ranks.locals()) {
       const Patch p = ranks.patch(n);
       m_flows.emplace_back(p, levels.size());
       m_ssa_hardness.push_back(make_array<double>("ssa_hardness", p));
@@ -68,24 +66,24 @@ public:
   void update(const std::vector<State>& states, const std::vector<Forcing>& forcings,
               const std::vector<Array2<double>>& melt) {
     {
-      const StepPart part(m_watch, "stress balance: till, hardness");
+      const StepPart part(m_ranks, "stress balance: till, hardness");
       set_material(states, forcings);
     }
     if (m_sliding) {
-      const StepPart part(m_watch, "stress balance: SSA");
+      const StepPart part(m_ranks, "stress balance: SSA");
       slide(states, forcings);
     }
     {
-      const StepPart part(m_watch, "stress balance: SIA");
-      for (std::size_t n = 0; n < m_flows.size(); ++n) {
+      const StepPart part(m_ranks, "stress balance: SIA");
+      for (const int n : m_ranks.locals()) {
         const State& s = states[n];
         const Flow& f = m_flows[n];
         sia_fluxes(m_ranks.patch(n), m_dx, m_dy, s.edges, s.thk, s.mask, m_softness[n], f.q_x,
                    f.q_y, m_shearing[n]);
       }
     }
-    const StepPart part(m_watch, "stress balance: 3-D velocity");
-    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+    const StepPart part(m_ranks, "stress balance: 3-D velocity");
+    for (const int n : m_ranks.locals()) {
       const State& s = states[n];
       horizontal_velocity(m_ranks.patch(n), m_dx, m_dy, m_levels, s.edges, s.thk, s.mask,
                           m_softness[n], s.u_ssa, s.v_ssa, m_flows[n].velocity);
@@ -93,7 +91,7 @@ public:
     launch_ghosts(m_ranks, [this](std::size_t n) -> std::vector<Ghosted> {
       return {m_flows[n].velocity.u, m_flows[n].velocity.v};
     });
-    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       const State& s = states[n];
       const HorizontalVelocity& velocity = m_flows[n].velocity;
       vertical_velocity(m_ranks.patch(n), m_dx, m_dy, m_levels, s.thk, s.mask, melt[n], velocity,
@@ -103,7 +101,7 @@ public:
     }
     Kokkos::fence("limits of the time step");
     std::vector<std::vector<double>> limits;
-    for (std::size_t n = 0; n < m_flows.size(); ++n)
+    for (const int n : m_ranks.locals())
       limits.push_back({m_shearing[n]().value, m_advection[n]().value});
     max_over_ranks(m_ranks, limits);
     m_D_max = limits[0][0];
@@ -120,7 +118,7 @@ public:
 private:
   void set_material(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
     const bool given = forcings[0].has_hardav, thermal = !given && !m_options.isothermal;
-    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       const State& s = states[n];
       const Flow& f = m_flows[n];
       if (forcings[n].has_tauc) {
@@ -141,7 +139,7 @@ private:
       launch_ghosts(m_ranks,
                     [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
     const double sia_factor = !m_options.shears ? 0.0 : thermal ? m_options.sia_enhancement : 1.0;
-    for (std::size_t n = 0; n < m_flows.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       enhance(m_ranks.patch(n), m_flows[n].hardav,
               m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,
               thermal ? m_options.ssa_enhancement : 1.0, m_softness[n], m_ssa_hardness[n]);
@@ -151,7 +149,7 @@ private:
   void slide(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
     std::vector<SsaInput> inputs;
     std::vector<Array2<double>> u, v;
-    for (std::size_t n = 0; n < states.size(); ++n) {
+    for (const int n : m_ranks.locals()) {
       const State& s = states[n];
       const Forcing& f = forcings[n];
       inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed,
@@ -167,7 +165,6 @@ private:
   const Levels& m_levels;
   StressBalanceOptions m_options;
   std::unique_ptr<SsaSolver> m_sliding;
-  StepWatch& m_watch;
   std::vector<Flow> m_flows;
   std::vector<Array2<double>> m_ssa_hardness, m_softness; // B of the SSA, A of the SIA
   std::vector<Later<Largest>> m_shearing, m_advection;

@@ -19,12 +19,14 @@ struct Seconds {
     processor += o.processor;
     return *this;
   }
-  static Seconds now() {
-    std::timespec t{}, p{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &p);
-    return {static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec),
-            static_cast<double>(p.tv_sec) + 1e-9 * static_cast<double>(p.tv_nsec)};
+  static Seconds now() { return {wall_now(), of(CLOCK_THREAD_CPUTIME_ID)}; }
+  static double wall_now() { return of(CLOCK_MONOTONIC); }
+
+private:
+  static double of(clockid_t clock) {
+    std::timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
   }
 };
 

@@ -138,6 +138,7 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
       m_grid(m_initial.horizontal_grid(comm)),
       m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)),
       m_view_solver(options.ssa_view) {
+  m_ranks->set_watch(m_watch);
   const Patch patch = m_ranks->patch();
   State state(patch);
   Forcing forcing(patch);
@@ -155,9 +156,9 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
     sliding = make_ssa_solver(*m_ranks, m_grid.dx, m_grid.dy, ssa_options(options),
                               options.ssa_solver, m_grid.dmda.get());
   }
-  m_hybrid = std::make_unique<Hybrid>(
-      *m_ranks, m_grid.dx, m_grid.dy, m_levels, hybrid_options(options), std::move(sliding),
-      std::vector<State>{state}, std::vector<Forcing>{forcing}, m_watch);
+  m_hybrid = std::make_unique<Hybrid>(*m_ranks, m_grid.dx, m_grid.dy, m_levels,
+                                      hybrid_options(options), std::move(sliding),
+                                      std::vector<State>{state}, std::vector<Forcing>{forcing});
 }
 
 void Model::diagnose(double time) {

@@ -82,6 +82,8 @@ private:
     explicit Watch(Timers& timers) : m_timers(timers) {}
     void begin(const char* part) override { m_scope.emplace(m_timers, part); }
     void end() override { m_scope.reset(); }
+    void begin_share(const char* share) override { m_timers.begin_share(share); }
+    void end_share() override { m_timers.end_share(); }
 
   private:
     Timers& m_timers;

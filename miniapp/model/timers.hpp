@@ -5,8 +5,8 @@
 // A scope fences the Kokkos execution space at its end and never waits for other ranks: a straggler
 // shows as a larger maximum. A scope that begins within another one is a part of that one. On each
 // rank it measures time, time in MPI, and useful computation: processor time of this thread outside
-// MPI. From these, as POP defines them (https://pop-coe.eu/node/69), with maxima and means over
-// ranks:
+// MPI. (A share, which is begun and ended often, counts all its time outside MPI as useful.) From
+// these, as POP defines them (https://pop-coe.eu/node/69), with maxima and means over ranks:
 //   load balance = mean / max of useful,   communication efficiency = max of useful / max of time
 #pragma once
 
@@ -75,6 +75,17 @@ public:
     Seconds m_start, m_in_mpi;
   };
 
+  /// A share of the open scope. One that begins within another interrupts it.
+  void begin_share(const char* name) {
+    lap();
+    m_shares.push_back(index(name));
+    m_entries[m_shares.back()].calls += 1;
+  }
+  void end_share() {
+    lap();
+    m_shares.pop_back();
+  }
+
   double elapsed() const { return (Seconds::now() - m_start).wall; } ///< seconds since construction
 
   /// In order of first use; then "computation": all parts but init and output together. All ranks
@@ -104,6 +115,17 @@ public:
   }
 
 private:
+  // The time since the last lap is that of the innermost open share.
+  void lap() {
+    const double now = Seconds::wall_now(), in_mpi = seconds_in_mpi().wall;
+    if (!m_shares.empty()) {
+      Entry& entry = m_entries[m_shares.back()];
+      entry.seconds += {now - m_lap, now - m_lap};
+      entry.in_mpi += {in_mpi - m_lap_in_mpi, in_mpi - m_lap_in_mpi};
+    }
+    m_lap = now;
+    m_lap_in_mpi = in_mpi;
+  }
   std::size_t index(const std::string& name) {
     const auto found = std::find_if(m_entries.begin(), m_entries.end(),
                                     [&](const Entry& e) { return e.name == name; });
@@ -115,7 +137,9 @@ private:
   }
 
   std::vector<Entry> m_entries;
-  int m_depth = 0; ///< number of open scopes
+  int m_depth = 0;                   ///< number of open scopes
+  std::vector<std::size_t> m_shares; ///< open ones
+  double m_lap = 0.0, m_lap_in_mpi = 0.0;
   PetscClassId m_class = 0;
   Seconds m_start;
 };

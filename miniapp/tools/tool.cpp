@@ -205,13 +205,10 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
     const Spread work =
         spread_of(set, set.machine != nullptr ? set.machine->work_of_ranks()
                                               : std::vector<std::int64_t>{counts[6]});
-    const bool is_virtual = set.machine != nullptr;
-    const auto path = is_virtual ? set.machine->clock()->critical() : VirtualClock::Path{};
-    const auto modelled = [&](auto value) { return is_virtual ? Record(value) : Record(); };
     record = {{"ranks", d.size()},
               {"px", d.px},
               {"py", d.py},
-              {"virtual", is_virtual},
+              {"virtual", set.machine != nullptr},
               {"messages", spread_of(set, {counts[0]}).sum},
               {"bytes", spread_of(set, {counts[1]}).sum},
               {"exchanges", spread_of(set, {counts[2]}).max},
@@ -221,12 +218,15 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
               {"work", work.sum},
               {"work_max", work.max},
               {"work_mean", static_cast<double>(work.sum) / d.size()},
-              {"imbalance", work.imbalance()},
-              {"loggp_s", modelled(path.time)},
-              {"loggp_work_s", modelled(path.work)},
-              {"path_messages", modelled(path.messages)},
-              {"path_collectives", modelled(path.collectives)}};
+              {"imbalance", work.imbalance()}};
   }
+  const bool is_virtual = set.machine != nullptr;
+  const auto path = is_virtual ? set.machine->clock()->critical() : VirtualClock::Path{};
+  const auto modelled = [&](auto value) { return is_virtual ? Record(value) : Record(); };
+  record.update({{"loggp_s", modelled(path.time)},
+                 {"loggp_work_s", modelled(path.work)},
+                 {"path_messages", modelled(path.messages)},
+                 {"path_collectives", modelled(path.collectives)}});
   const auto median = [](std::vector<double>& values) {
     std::sort(values.begin(), values.end());
     return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);

@@ -12,9 +12,9 @@ from . import parts, study_file, texts
 
 KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
          "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list,
-         "raw": dict, "triad": dict, "energy_J": float}
+         "others_running": int, "steal": float, "raw": dict, "triad": dict, "energy_J": float}
 DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": False, "load_average": None,
-            "cpu_MHz": None, "raw": None, "triad": None, "energy_J": None}
+            "cpu_MHz": None, "others_running": None, "steal": None, "raw": None, "triad": None, "energy_J": None}
 
 
 class Study:

@@ -73,7 +73,8 @@ def of_model(report):
     within_init = [name for name in timers if name.startswith("init: ")] + [name for name in outputs if name == "output: open"]
     times = [(name, "init", timers[name]["max"], timers[name]["mean"]) for name in timers if name.startswith("init: ")]
     times.append(("init: set up", "init", *[timers["init"][w] - total(within_init, w) for w in ("max", "mean")]))
-    times += [(name, "compute", t["max"], t["mean"]) for name, t in timers.items() if name.split(":")[0] not in ("init", "output")]
+    of_step = {name: t for name, t in timers.items() if name.split(":")[0] not in ("init", "output")}
+    times += [(name, "within" if t.get("depth") else "compute", t["max"], t["mean"]) for name, t in of_step.items()]
     times += [(f"output: {name}", "output", t["max"], t["mean"]) for name, t in phases.items()]
     drain = timers.get("output: drain", {"max": 0.0, "mean": 0.0})  # waiting for servers at the end
     rest = total(outputs, "mean") - drain["mean"] - sum(t["mean"] for t in phases.values())
@@ -117,6 +118,7 @@ def samples_of(studies):
     """Each sample of each run, with the run and the columns that say at which point it is."""
     for study in studies:
         for run in study.runs:
+            run["cores_per_node"] = study.machine.get("cores_per_node")
             for sample in run["samples"]:
                 curve = ", ".join(text for text in (run["curve"], sample.method and f"method={sample.method}") if text)
                 yield sample, run, {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}
@@ -141,8 +143,12 @@ def table(studies):
 
 
 def is_disturbed(sample, run):
-    """Ranks with a core each that did not get it: something else ran there. With threads, the first one may sleep."""
-    return run["threads"] == 1 and not run["oversubscribed"] and not run["shared_cores"] and sample.alone < pop.ALONE
+    """Ranks with a core each that did not get it, or could not: something else ran there. With threads, the first one may sleep."""
+    if run["oversubscribed"] or run["shared_cores"]:
+        return False
+    used, cores = run["cores"] / run["nodes"], run["cores_per_node"]
+    crowded = run["others_running"] is not None and isinstance(cores, int) and run["others_running"] + used > max(cores, used)
+    return crowded or (run["threads"] == 1 and sample.alone < pop.ALONE)
 
 
 def without_cores(row):

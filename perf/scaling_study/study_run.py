@@ -23,8 +23,12 @@ PLAN = json.loads(pathlib.Path(os.environ["NUNATAK_STUDY_PLAN"]).read_text(encod
 GRACE = 60.0  # seconds of a job beyond the limit of its run
 LAST_LINES = 12
 TIMED_OUT = (124, 137)  # statuses of `timeout`
-# Load average of a minute and the mean frequency of all cores (MHz; 0 where the kernel does not say) of the node where the job begins
-LOAD = "cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo"
+# Of the node where the job begins: load average of a minute; mean frequency of all cores (MHz; 0 where the kernel does not say); ticks of
+# the processors that the hypervisor gave to others, and all
+LOAD = ("cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo; "
+        "awk '/^cpu / { print $9; for (n = 2; n <= 9; ++n) sum += $n; print sum }' /proc/stat")
+# Its tasks that run or could run, three times, without the one that looks
+OTHERS = """for n in 1 2 3; do awk '{ split($4, tasks, "/"); print tasks[1] - 1 }' /proc/loadavg; sleep 0.05; done"""
 # RAPL: energies, then ranges (uJ) of the sockets of that node; nothing where only root may read them
 ENERGY = "cat /sys/class/powercap/intel-rapl:[0-9]/energy_uj /sys/class/powercap/intel-rapl:[0-9]/max_energy_range_uj 2>/dev/null"
 
@@ -74,7 +78,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                   f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
                   f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
-        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({LOAD}) > load", f"{ENERGY} > energy", "date +%s.%N > begin"]
+        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({OTHERS}) > others", f"({LOAD}) > load", f"{ENERGY} > energy", "date +%s.%N > begin"]
         self.executable = "env"
         words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], "-report", str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
@@ -130,11 +134,15 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         return found
 
     def load(self):
-        """Load average and frequency before and after the run."""
-        found = [float(word) for word in self.read("load").split()]
-        if len(found) != 4:
+        """Load average and frequency before and after the run; tasks of others that ran before it; the fraction of processor time that
+        the hypervisor gave to others."""
+        found, others = ([float(word) for word in self.read(name).split()] for name in ("load", "others"))
+        if len(found) != 8 or not others:
             return {}
-        return {"load_average": found[0::2], **({"cpu_MHz": list(map(round, found[1::2]))} if all(found[1::2]) else {})}
+        (load, frequency, stolen, ticks), after = found[:4], found[4:]
+        return {"load_average": [load, after[0]], "others_running": int(min(others)),
+                "steal": round((after[2] - stolen) / max(after[3] - ticks, 1.0), 4),
+                **({"cpu_MHz": [round(frequency), round(after[1])]} if frequency and after[1] else {})}
 
     def read(self, name):
         path = pathlib.Path(self.stagedir) / name

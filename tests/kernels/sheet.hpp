@@ -13,11 +13,6 @@
 
 namespace nunatak {
 
-class NoWatch final : public StepWatch {
-  void begin(const char*) override {}
-  void end() override {}
-};
-
 class Sheet {
 public:
   Sheet(int px, int py, Halo halo = default_halo)
@@ -34,7 +29,7 @@ public:
     options.pico = PicoOptions{};
     hybrid = std::make_unique<Hybrid>(ranks, dx, dy, levels, options,
                                       std::make_unique<SsaNewton>(ranks, dx, dy, SsaOptions{}),
-                                      std::move(states), std::move(forcings), no_watch);
+                                      std::move(states), std::move(forcings));
   }
 
   void step() {
@@ -76,7 +71,6 @@ private:
 
   static constexpr int Mx = 61, My = 47, Mz = 17;
   static constexpr double dx = 16e3, dy = 16e3;
-  NoWatch no_watch;
 
 public:
   VirtualRanks ranks;

@@ -390,8 +390,8 @@ TEST_CASE("communication is what the header says") {
     CHECK(clock.critical().work <=
           static_cast<double>(of_finest * 17 * 13 + of_others * (18 * 14 + third + 72) + 17 * 25 +
                               most) *
-              clock.machine().visit * 1.0001);
-    CHECK(clock.critical().work >= (of_others * 72 + 17 * 25) * clock.machine().visit);
+              clock.machine().visit[0] * 1.0001);
+    CHECK(clock.critical().work >= (of_others * 72 + 17 * 25) * clock.machine().visit[0]);
     c.multigrid.cycle_with_residual();
     CHECK(c.sent()[0] == (wide ? 7 : 9));
   }

@@ -159,7 +159,8 @@ bool near(double a, double b) { return std::abs(a - b) <= 1e-12; }
 
 TEST_CASE("LogGP: work, a message, a collective, and the critical path through them") {
   LogGP m;
-  m.L = 5.0, m.o = 1.0, m.g = 3.0, m.G = 0.5, m.visit = 2.0;
+  m.L = 5.0, m.o = 1.0, m.g = 3.0, m.G = 0.5;
+  m.visit.fill(2.0);
   VirtualRanks ranks(Decomposition::make(4, 4, 4, 1), m);
   ranks.work(0, 10); // 20 s on rank 0
   std::vector<std::vector<Packet>> out(4), in(4);
@@ -194,7 +195,7 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
 
 TEST_CASE("LogGP: what does not block rests while its ranks work; shared cores") {
   LogGP m;
-  m.visit = 1.0;
+  m.visit.fill(1.0);
   m.step.lagged = 50.0;
   VirtualRanks ranks(Decomposition::make(4, 4, 4, 1), m);
   const auto group = ranks.group({0, 1});

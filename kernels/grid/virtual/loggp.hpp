@@ -14,6 +14,12 @@
 // only while its ranks are idle, as in MPI libraries. The clock that ends last is the critical
 // path; its work and its numbers of messages and collectives are recorded along with the time.
 //
+// Work is either counted (visits of cells, each of `visit` seconds of its loop) or measured: the
+// time that this process has spent in the turns of a rank (Ranks::end_turn), of which there are as
+// many, in the same order, each time the same is computed: after restart() each turn takes the
+// least time of all runs so far, so that an interruption of one run does not count. Patches in one
+// process share its caches: a rank with a core for itself may be faster.
+//
 // Ranks may share `cores` cores: work then takes the first free core. Default parameters are
 // assumptions, not measurements: state them with each result. perf/calibrate measures them;
 // docs/results.md compares the model with an emulated cluster.
@@ -22,7 +28,11 @@
 // model, SPAA.
 #pragma once
 
+#include "kernels/grid/ranks.hpp"
+
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -32,9 +42,13 @@ namespace nunatak {
 /// Seconds. The defaults are typical of fast networks.
 struct LogGP {
   double L = 1.5e-6, o = 0.4e-6, g = 0.3e-6;
-  double G = 0.1e-9;   ///< per byte: 10 GB/s
-  double visit = 3e-9; ///< per visit of a cell (Ranks::work)
-  int cores = 0;       ///< shared by all ranks; 0: one core per rank
+  double G = 0.1e-9; ///< per byte: 10 GB/s
+  /// Per visit of a cell (Ranks::work), by Work: measured by perf/calibrate_loops.py on a core of a
+  /// Xeon with AMX.
+  std::array<double, work_kinds> visit = {3e-9, 3e-9, 3e-9, 3e-9, 3e-9, 3e-9,
+                                          3e-9, 3e-9, 3e-9, 3e-9, 3e-9, 3e-9};
+  bool measured_work = false; ///< work is measured, not counted
+  int cores = 0;         ///< shared by all ranks; 0: one core per rank
 
   /// Seconds of a step of each kind of collective; 0: L + 2 o.
   struct Steps {
@@ -72,7 +86,7 @@ public:
 
   VirtualClock(const LogGP& machine, int ranks)
       : m_machine(machine), m_rank(static_cast<std::size_t>(ranks)), m_wire(m_rank.size(), 0.0),
-        m_core(static_cast<std::size_t>(machine.cores), 0.0) {}
+        m_own(m_rank.size(), 0.0), m_core(static_cast<std::size_t>(machine.cores), 0.0) {}
 
   const LogGP& machine() const { return m_machine; }
   const Path& of(int rank) const { return m_rank[rank]; }
@@ -81,11 +95,39 @@ public:
   void restart() {
     std::fill(m_rank.begin(), m_rank.end(), Path{});
     std::fill(m_wire.begin(), m_wire.end(), 0.0);
+    std::fill(m_own.begin(), m_own.end(), 0.0);
     std::fill(m_core.begin(), m_core.end(), 0.0);
+    if (!m_restarted) m_least.clear();
+    m_restarted = true;
+    m_turn = 0;
   }
 
-  void work(int rank, std::int64_t visits) {
-    const double seconds = m_machine.visit * static_cast<double>(visits);
+  void work(int rank, std::int64_t visits, Work loop) {
+    const double seconds = m_machine.visit[static_cast<std::size_t>(loop)];
+    if (!m_machine.measured_work) spend(rank, seconds * static_cast<double>(visits));
+  }
+  void start_turn() {
+    if (m_machine.measured_work) m_begin = std::chrono::steady_clock::now();
+  }
+  /// A negative rank: every one.
+  void end_turn(int rank) {
+    if (!m_machine.measured_work) return;
+    const std::chrono::duration<float> passed = std::chrono::steady_clock::now() - m_begin;
+    if (m_turn == m_least.size()) m_least.push_back(passed.count());
+    float& least = m_least[m_turn++];
+    least = std::min(least, passed.count());
+    if (rank >= 0) {
+      spend(rank, least);
+    } else {
+      for (int r = 0; r < static_cast<int>(m_rank.size()); ++r) spend(r, least);
+    }
+    start_turn();
+  }
+  /// Seconds of work of a rank since the restart.
+  double own(int rank) const { return m_own[rank]; }
+
+  void spend(int rank, double seconds) {
+    m_own[rank] += seconds;
     const auto core = std::min_element(m_core.begin(), m_core.end());
     if (core != m_core.end()) at(rank).time = std::max(at(rank).time, *core);
     at(rank).time += seconds;
@@ -142,8 +184,13 @@ private:
 
   LogGP m_machine;
   std::vector<Path> m_rank;
-  std::vector<double> m_wire; // when a rank may send again
-  std::vector<double> m_core; // when a shared core is free
+  std::vector<double> m_wire;                    // when a rank may send again
+  std::vector<double> m_own;                     // work
+  std::vector<double> m_core;                    // when a shared core is free
+  std::chrono::steady_clock::time_point m_begin; // of a turn
+  std::vector<float> m_least;                    // seconds of each turn
+  std::size_t m_turn = 0;
+  bool m_restarted = false;
   std::vector<Letter> m_in_flight;
 };
 

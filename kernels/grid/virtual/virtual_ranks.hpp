@@ -110,10 +110,16 @@ public:
     return std::make_unique<VirtualGroup>(*this, std::move(members));
   }
 
-  void work(int local, std::int64_t visits) override {
-    Ranks::work(local, visits);
+  void start_turn() override {
+    if (m_clock) m_clock->start_turn();
+  }
+  void end_turn(int rank) override {
+    if (m_clock) m_clock->end_turn(rank);
+  }
+  void work(int local, std::int64_t visits, Work loop = Work::ssa) override {
+    Ranks::work(local, visits, loop);
     m_work[local] += visits;
-    if (m_clock) m_clock->work(local, visits);
+    if (m_clock) m_clock->work(local, visits, loop);
   }
 
 private:
@@ -131,7 +137,7 @@ private:
 
   void exchange_on_host(const std::vector<std::vector<Ghosted>>& arrays) {
     Kokkos::fence("nunatak: before the ghost exchange");
-    for (int rank = 0; rank < local_size(); ++rank) {
+    for (const int rank : locals()) {
       const auto& sources = arrays[rank];
       for_each_message(m_decomposition, rank, [&](int dx, int dy, int to, int) {
         if (to < 0) return;
@@ -144,7 +150,7 @@ private:
       });
     }
     if (m_clock) m_clock->deliver();
-    for (int rank = 0; rank < local_size(); ++rank) {
+    for (const int rank : locals()) {
       for (const Ghosted& a : arrays[rank])
         replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
     }
@@ -210,21 +216,21 @@ private:
         t.lagged += 1;
         t.collective_bytes += 8 * size();
       });
-      m_work = m_ranks.m_work;
-      if (auto& clock = m_ranks.m_clock)
-        m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
+      auto& clock = m_ranks.m_clock;
+      if (!clock) return;
+      m_work.clear();
+      for (const int rank : members()) m_work.push_back(clock->own(rank));
+      m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
     }
     std::int64_t finish_max() override {
       const std::int64_t maximum = m_maximum.value();
       m_maximum.reset();
       if (auto& clock = m_ranks.m_clock) {
         // work since the start, of the busiest member: the collective has not advanced meanwhile
-        std::int64_t visits = 0;
-        for (const int rank : members()) {
-          const auto r = static_cast<std::size_t>(rank);
-          visits = std::max(visits, m_ranks.m_work[r] - m_work[r]);
-        }
-        m_end.time += clock->machine().visit * static_cast<double>(visits);
+        double most = 0.0;
+        for (std::size_t n = 0; n < m_work.size(); ++n)
+          most = std::max(most, clock->own(members()[n]) - m_work[n]);
+        m_end.time += most;
         clock->reach(members(), m_end);
       }
       return maximum;
@@ -235,7 +241,7 @@ private:
     VirtualRanks& m_ranks;
     std::optional<std::int64_t> m_maximum;
     VirtualClock::Path m_end;
-    std::vector<std::int64_t> m_work; // visits of all ranks at the start of the maximum
+    std::vector<double> m_work; // of the members at the start of the maximum, s
   };
 
   void count_message(int from, int to, std::size_t bytes) {
