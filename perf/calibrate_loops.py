@@ -27,7 +27,7 @@ def records(programs, tool, *options):
         if done.returncode != 0:
             sys.exit(f"calibrate_loops.py: {tool}: {done.stderr[-2000:]}")
         found = json.loads(report.read_text(encoding="utf-8"))
-    return found["records"], found["machine"]["visit_s"]
+    return found.get("records") or found["runs"], found["machine"]["visit_s"]
 
 
 def costs(programs, grid):

@@ -23,7 +23,7 @@ class Study:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.name = self.folder.name
-        self.settings, self.machine, self.model = {}, {}, None
+        self.settings, self.machine, self.model, self.virtual = {}, {}, None, {}
         self.runs, self.complaints = [], []
         self.asked = 0  # runs of which there is a line
 

@@ -70,8 +70,9 @@ def output_cost(studies, points):
                            "min": low, "max": high}
 
 
-def limits(studies):
-    """Sentences: where the cards or the latency of an emulated cluster, whose rates are known, take most of a part's time."""
+def limited(studies):
+    """Where the cards or the latency of an emulated cluster, whose rates are known, take most of a part's time:
+    {(mode, machine, curve, part, what takes it): {cores: [fraction of the time, ...]}}."""
     found = {}
     for sample, run, point in parts.samples_of(studies):
         machine = next(s.machine for s in studies if s.name == point["machine"])
@@ -88,7 +89,6 @@ def limits(studies):
                 ("compute", compute, rounds * float(network[3]) * 1e-6 if run["nodes"] > 1 else 0.0, "the latency of its messages"),
                 ("output", sample.output, sent / rate / cards, f"sending by {whose} at {network[1]} {network[2]}bit/s")):
             if seconds >= parts.SMALL * sample.total and least >= LIMITED * seconds:
-                curve = ", ".join(text for text in (point["mode"], point["curve"].replace("=", " ")) if text)
-                found.setdefault((curve, part, what), {}).setdefault(run["cores"], []).append(min(least / seconds, 1.0))
-    return [f"The network is the limit of the {part} ({curve}; cores: {', '.join(map(str, sorted(at)))}): "
-            f"{100 * min(map(min, at.values())):.0f} % of its time or more is {what}." for (curve, part, what), at in found.items()]
+                key = (point["mode"], point["machine"], point["curve"], part, what)
+                found.setdefault(key, {}).setdefault(run["cores"], []).append(min(least / seconds, 1.0))
+    return found

@@ -8,6 +8,9 @@ import yaml
 from . import parts
 
 
+FINDINGS = 6  # sentences of a page
+
+
 def number(value, digits=3):
     """Short, in one cell: 12.3, 0.0451, 1.2e-05, -."""
     if value is None or value != value:
@@ -51,18 +54,37 @@ def cores_text(row):
     return f"{row.cores}{'*' if row.oversubscribed else '†' if row.shared_cores else '‡' if row.disturbed else ''}"
 
 
+def summary_table(points, field, unit, limited):
+    """A row for each curve, where most cores are."""
+    rows = []
+    for curve in curves(points):
+        of_curve = select(points, curve)
+        end = {row.part: row for row in of_curve[of_curve.cores == of_curve.cores.max()].itertuples()}
+        total, compute, output = end[parts.TOTAL], end.get(parts.COMPUTE), end.get("output")
+        speed = select(field[field.metric == "SYPD to the last durable byte"], curve).set_index("cores")["median"]
+        in_processor_time = compute is not None and not compute.comparable
+        useful = "-" if compute is None else percent(compute.computation_scaling * compute.load_balance if in_processor_time else compute.efficiency)
+        what = [f"{part}: {what} ({100 * min(at[total.cores]):.0f} %)" for (*of, part, what), at in limited.items()
+                if tuple(of) == curve and total.cores in at]
+        rows.append({"style": "", "cells": [
+            ", ".join(filter(None, [curve[0], name(points, *curve[1:])])), cores_text(total), number(total.median), number(speed.get(total.cores)),
+            "-" if output is None or not parts.writes(curve[2]) else f"{number(output.median)} ({percent(output.fraction)})",
+            useful + ("†" if in_processor_time and useful != "-" else ""), "; ".join(what) or "-"]})
+    return {"head": ["curve, at its most cores", unit, "run (s)", "SYPD", "output (s)", "efficiency of computing", "limit, and its part of that time"],
+            "rows": rows}
+
+
 def findings(points, field, unit):
-    """Of each curve its name, and a sentence or three, of points with cores of their own."""
+    """What differs, and of each curve with cores of its own how it scales: six sentences at most."""
     sentences = []
     for curve in curves(points):
         of_curve = select(points, curve)
         total, output = of_curve[of_curve.part == parts.TOTAL], of_curve[(of_curve.part == "output") & (of_curve.fraction >= parts.SMALL)]
         title = f"{curve[0].capitalize()}" + (f", {name(points, *curve[1:])}" if name(points, *curve[1:]) else "")
         fair = total[total.comparable]
+        found = []
         if len(fair) > 1:
             found = [f"From {fair.cores.iloc[0]} to {fair.cores.iloc[-1]} {unit} the run goes {change(fair.iloc[0], fair.iloc[-1])}"]
-        else:
-            found = [f"{len(fair) or 'No'} point{'' if len(fair) == 1 else 's'} with cores of its own: the run is not compared"]
         output = output if output.oversubscribed.all() else output[~output.oversubscribed]
         if len(output) > 1 and len(of_curve[of_curve.part == "compute"]):
             found.append(f"From {output.cores.iloc[0]} to {output.cores.iloc[-1]} its output goes {change(output.iloc[0], output.iloc[-1])}")
@@ -74,8 +96,8 @@ def findings(points, field, unit):
         cost = select(field[field.metric == "data output cost"], curve)
         if len(cost):
             found.append("Its core-hours over those without output: " + ", ".join(f"{number(row.median)} at {row.cores}" for row in cost.itertuples()))
-        sentences.append((title, ". ".join(found) + "."))
-    return comparisons(points, unit) + sentences
+        sentences += [(title, ". ".join(found) + ".")] if found else []
+    return (comparisons(points, unit) + sentences)[:FINDINGS]
 
 
 def change(first, last):
@@ -96,7 +118,10 @@ def comparisons(points, unit):
         times = times[times.curve.map(parts.writes)] if part == "output" else times
         if len(times) > 1:
             fastest = times.iloc[0]
-            others = [f"{number(t['median'])} s with {name(points, '', t.curve)} ({ratio(t, fastest)})" for _, t in times.iloc[1:].iterrows()]
+            others = [f"{number(t['median'])} s with {name(points, '', t.curve)} ({ratio(t, fastest)})" for _, t in times.iloc[1:].iterrows()
+                      if not parts.overlap(t, fastest)]
+            if not others:
+                continue
             where = f"{mode} scaling" + (f", {machine}" if points.machine.nunique() > 1 else "")
             sentences.append(("Compared", f"On {fastest.cores} {unit} ({where}) {'output' if part == 'output' else 'the run'} takes "
                               f"{number(fastest['median'])} s with {name(points, '', fastest.curve)}, {', '.join(others)}."))
@@ -105,8 +130,6 @@ def comparisons(points, unit):
 
 def ratio(one, other):
     """How many times as long, with its interval."""
-    if parts.overlap(one, other):
-        return "no difference"
     low, high = parts.interval(one["times"], other["times"])
     return f"{one['median'] / other['median']:.1f} times" + (f", {low:.1f} to {high:.1f}" if low is not None and low < high else "")
 
@@ -215,7 +238,7 @@ def machine_facts(study):
     return {"name": study.name, "facts": facts + [("results", study.folder), ("runs", f"{len(study.runs)} of {study.asked} used")]}
 
 
-def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit):
+def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit, limited):
     tables = []
     for curve in curves(points):
         of_curve = select(points, curve)
@@ -226,7 +249,7 @@ def write(folder, studies, points, field, figures, title, subtitle, complaints, 
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
-        title=title, subtitle=subtitle, complaints=complaints, notes=notes, findings=findings(points, field, unit), figures=figures,
+        title=title, subtitle=subtitle, complaints=complaints, notes=notes, summary=summary_table(points, field, unit, limited), findings=findings(points, field, unit), figures=figures,
         side_by_side=side_by_side_table(points, unit), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,

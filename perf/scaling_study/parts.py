@@ -118,7 +118,7 @@ def samples_of(studies):
     """Each sample of each run, with the run and the columns that say at which point it is."""
     for study in studies:
         for run in study.runs:
-            run["cores_per_node"] = study.machine.get("cores_per_node")
+            run["cores_per_node"] = study.machine.get("physical_cores") or study.machine.get("cores_per_node")
             for sample in run["samples"]:
                 curve = ", ".join(text for text in (run["curve"], sample.method and f"method={sample.method}") if text)
                 yield sample, run, {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}

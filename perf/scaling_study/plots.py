@@ -44,8 +44,9 @@ class Figures:
         self.modes = [m for m in ("strong", "weak") if (points["mode"] == m).any()]
         self.series = list(dict.fromkeys(zip(points.machine, points.curve)))
         self.styles = dict(zip(self.series, styles(curve for _, curve in self.series)))
-        self.in_processor_time = bool((~points[points.part == parts.COMPUTE].comparable).any()) and bool(points.processor.notna().any())
-        self.of_processor = ", processor time of the slowest rank" if self.in_processor_time else ""
+        shared = points[(points.part == parts.COMPUTE) & ~points.comparable]
+        self.in_processor_time = set(shared.machine) if points.processor.notna().any() else set()  # machines
+        self.virtual, self.alike = {}, False  # points on virtual ranks by mode; do all curves compute alike?
         self.made = []
         plt.rcParams.update(STYLE)
 
@@ -78,10 +79,11 @@ class Figures:
     def panels(self, columns, rows=1, width=4.6, height=3.6, **keywords):
         return plt.subplots(rows, columns, figsize=(max(width * columns, 5.6), height * rows + 0.7), squeeze=False, **keywords)
 
-    def cores_axis(self, axes, rows):
-        """Doubling is a step; points without enough cores carry a mark."""
+    def cores_axis(self, axes, rows, more=()):
+        """Doubling is a step; points without enough cores carry a mark. `more`: numbers of virtual ranks."""
         axes.set_xscale("log", base=2)
         marks = {row.cores: page.cores_text(row) for row in rows.itertuples()}
+        marks = {**{cores: f"{cores:g}" for cores in more}, **marks}
         margin = max((max(marks) / min(marks)) ** 0.05, 2 ** 0.25)
         axes.set_xlim(min(marks) / margin, max(marks) * margin)
         axes.set_xticks(list(marks), list(marks.values()))
@@ -103,7 +105,7 @@ class Figures:
         """Computing of a figure whose points do not all have cores of their own, in processor time, which does not depend on who else runs;
         none of it that is not known. The rest as it is."""
         of_compute = rows.kind.eq(parts.COMPUTE) | rows.part.eq(parts.COMPUTE)
-        if not (self.in_processor_time and of_compute.all()):
+        if not (set(rows.machine) & self.in_processor_time and of_compute.all()):
             return rows
         rows = rows.assign(**{"median": rows.processor, "min": rows.processor_min, "max": rows.processor_max,
                               "comparable": ~rows.oversubscribed & ~rows.disturbed})
@@ -132,37 +134,67 @@ class Figures:
     # -- the figures
 
     def scaling(self):
-        """Compute above, output below; strong scaling on the left, weak on the right."""
+        """Compute on the left, output on the right; strong scaling above, weak below. Where all curves compute alike, computing is drawn once
+        for each machine, and virtual ranks continue it."""
         def drawn(mode, series, part):
-            rows = self.fair(self.select(mode, series, part))
+            rows = self.select(mode, series, part)
+            rows = self.fair(rows) if part == parts.COMPUTE else rows
             enough = len(rows) and rows.fraction.max() >= parts.SMALL
-            return rows if enough and (part == "compute" or parts.writes(series[1])) else ()
+            return rows if enough and (part == parts.COMPUTE or parts.writes(series[1])) else ()
 
-        sums = [s for s in ("compute", "output") if any(len(drawn(m, one, s)) for m in self.modes for one in self.series)]
+        def of_part(mode, part):
+            found = [(series, drawn(mode, series, part)) for series in self.series]
+            found = [(series, rows) for series, rows in found if len(rows)]
+            nodes = {series[0]: rows.nodes.max() for series, rows in found}
+            if part == "output" and self.alike and max(nodes.values(), default=1) > 1:  # not of a machine of one node beside a cluster
+                found = [(series, rows) for series, rows in found if nodes[series[0]] > 1]
+            if part == parts.COMPUTE and self.alike:
+                machines = {series[0]: max((one for one in found if one[0][0] == series[0]), key=lambda one: len(one[1])) for series, _ in found}
+                found = list(machines.values())
+            return found
+
+        sums = [s for s in (parts.COMPUTE, "output") if any(of_part(m, s) for m in self.modes)]
         if not sums:
             return
-        figure, grid = self.panels(len(self.modes), len(sums), height=3.0, sharex="col", sharey="row")
-        for row, part in zip(grid, sums):
-            for axes, mode in zip(row, self.modes):
-                for series in self.series:
-                    rows = drawn(mode, series, part)
-                    if len(rows):
-                        self.line(axes, rows, self.styles[series], self.label(series))
-                        first = rows.iloc[0]
-                        work = rows.cells.fillna(1) / (first.cells if first.cells == first.cells else 1)
-                        axes.plot(rows.cores, first["median"] * work * first.cores / rows.cores, color=self.styles[series][0], ls=":", lw=1)
-                axes.plot([], [], color="0.3", ls=":", lw=1, label="ideal, from the first point")
-                self.cores_axis(axes, self.points[self.points["mode"] == mode])
+        figure, grid = self.panels(len(sums), len(self.modes), height=3.0)
+        for row, mode in zip(grid, self.modes):
+            for axes, part in zip(row, sums):
+                lines = of_part(mode, part)
+                for series, rows in lines:
+                    name = self.label(series) if part == "output" or not self.alike else ", ".join(filter(None, [
+                        "computing", series[0] if self.points.machine.nunique() > 1 else "", "processor time" if series[0] in self.in_processor_time
+                        else "measured"]))
+                    style = self.styles[series] if part == "output" or not self.alike else (("0.15", "s", "-") if series[0] in self.in_processor_time
+                                                                                             else (BLUE, "o", "-"))
+                    self.line(axes, rows, style, name)
+                of_model = self.virtual.get(mode, ()) if part == parts.COMPUTE and self.alike else ()
+                if of_model:
+                    axes.plot(*zip(*of_model), color=ORANGE, ls="--", marker="D", mfc="white", label="computing, modelled: virtual ranks")
+                if lines:
+                    self.ideal(axes, lines[0][1], [ranks for ranks, _ in of_model])
+                    self.cores_axis(axes, self.points[self.points["mode"] == mode], [ranks for ranks, _ in of_model])
                 self.times_axis(axes)
-            row[0].set_ylabel(f"{part} (s){textwrap.fill(self.of_processor, 24) if part == parts.COMPUTE else ''}")
-        for axes, mode in zip(grid[0], self.modes):
-            axes.set_title(f"{mode} scaling")
+                axes.set_title(f"{'computing' if part == parts.COMPUTE else part}, {mode} scaling", fontsize=10)
+            row[0].set_ylabel("time (s)")
         for axes in grid[:-1].flat:
             axes.set_xlabel("")
-        handles = {label: h for axes in grid.flat for h, label in zip(*axes.get_legend_handles_labels())}
-        self.save(figure, "scaling.png", "Compute and output: means over ranks" + ("; compute in processor time outside MPI of the rank that has "
-                  "most, as these ranks share cores" if self.in_processor_time else "") + ". Median, and all repetitions within the bars; dotted "
-                  "what would be ideal: time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
+        handles = {label: h for axes in grid.T.flat for h, label in zip(*axes.get_legend_handles_labels())}
+        caption = "Computing and output: means over ranks"
+        if self.in_processor_time:
+            caption += "; computing in processor time outside MPI of the rank that has most, where ranks share cores"
+        if self.virtual:
+            caption += "; modelled: the same steps on virtual ranks, work measured, network by LogGP (1.5 us, 10 GB/s)"
+        self.save(figure, "scaling.png", caption + ". Median, and all repetitions within the bars; dotted what would be ideal for the first curve: "
+                  "time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
+
+    def ideal(self, axes, rows, more):
+        """From the first point of a curve, as far as cores go."""
+        first, last = rows.iloc[0], rows.iloc[-1]
+        work = last.cells / first.cells * first.cores / last.cores if first.cells == first.cells else first.cores / last.cores
+        weak = rows["mode"].iloc[0] == "weak"
+        cores = np.array([first.cores, max([rows.cores.max(), *more])], float)
+        axes.plot(cores, first["median"] * (np.array([1.0, work]) if weak else first.cores / cores), color="0.3", ls=":", lw=1,
+                  label="ideal, from the first point")
 
     def lengths(self):
         """Of a study that varies the length of the run: what a rank that computes sees of snapshots, and the run."""

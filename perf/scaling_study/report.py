@@ -6,12 +6,16 @@ plots.py and page.py show them. Whatever is wrong with a run is a sentence on th
 import json
 import math
 import pathlib
+import re
 import sys
 from collections import Counter
 
 import pandas
 
-from . import ladder, load, metrics, page, parts, plots, work
+from . import ladder, load, metrics, model, page, parts, plots, work
+
+
+STOLEN = 0.02  # of the processor time, from which on steal is named
 
 
 def progress(text=""):
@@ -27,6 +31,7 @@ def main(arguments):
         work.same(study)
         ladder.same(study)
         ladder.read_model(study)
+        model.read(study)
     complaints = [sentence for study in studies for sentence in study.complaints]
     used = load.usable(studies, "reported")
     if not used:
@@ -51,15 +56,24 @@ def make(folder, studies, complaints):
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
     figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress)
+    figures.virtual = next((study.virtual for study in studies if study.virtual), {})
+    figures.alike = all(computes_alike(study.settings.get("vary") or {}) for study in studies)
     ladder.draw(figures, studies)
     figures = figures.draw()
     progress("tables")
     page.write(folder, studies, points, field, figures, title, subtitle, complaints,
-               notes(studies, runs) + metrics.limits(studies) + work.differ(studies), unit)
+               notes(studies, runs) + work.differ(studies), unit, metrics.limited(studies))
     write_table(folder, points, field)
     write_json(folder, studies, points, field, complaints)
     progress()
     print_table(points, field, unit)
+
+
+def computes_alike(vary):
+    """Does what varies change nothing but how output is written?"""
+    words = [word for key, values in vary.items() if isinstance(values, dict) for text in values.values() for word in str(text).split()]
+    return all(re.match("-io_", word) for word in words if re.match("-[A-Za-z]", word)) and all(
+        key.startswith("io_") for key, values in vary.items() if not isinstance(values, dict))
 
 
 def describe(studies, runs):
@@ -87,6 +101,9 @@ def notes(studies, runs):
         if ran:
             sentences.append(f"{study.name}: {len(ran)} of {len(study.runs)} runs were disturbed (points marked ‡): something else ran on their "
                              f"cores, which computed in as little as {100 * min(ran):.0f} % of the time outside MPI. They are not compared.")
+        stolen = max((run["steal"] for run in study.runs if run["steal"] is not None), default=0.0)
+        if stolen >= STOLEN:
+            sentences.append(f"{study.name}: other machines of the same host took up to {100 * stolen:.0f} % of the processor time (steal).")
     for study in studies:
         wanted, done = study.settings.get("repetitions"), Counter(run["point"] for run in study.runs)
         fewer = sum(n < wanted for n in done.values()) if isinstance(wanted, int) else 0

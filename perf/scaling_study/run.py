@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 
-from . import jobs, machine, points, study_file, texts
+from . import jobs, machine, model, points, study_file, texts
 from .results import Results
 
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells", "repetition", "status", "reason", "report",
@@ -43,7 +43,7 @@ def run(arguments):
         print(f"study: {sentence}", file=sys.stderr)
     all_runs = points.runs_of(study)
     if system.local:  # this machine is one node
-        all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in all_runs]
+        all_runs = [{**one, "nodes": 1, "ranks_per_node": one["ranks"]} for one in with_cores(all_runs, study)]
     home = os.path.dirname(os.path.abspath(arguments.file))
     arguments.program = jobs.find_program(study["program"], arguments.program)  # it and the inputs before a folder of results
     jobs.refuse_unknown(all_runs, jobs.known_options(arguments.program), study["program"] == "nunatak")
@@ -61,12 +61,26 @@ def run(arguments):
         bad, not_made = run_missing(jobs.plan_of(arguments, study, system, results, missing, nodes), system, results, arguments.at_once)
         results.know_load()
     shutil.rmtree(results.work, ignore_errors=True)
+    if study["model"] and (system.local or system.cluster) and not bad and not not_made and (missing or not (results.folder / model.FILE).exists()):
+        model.make(study, arguments.program, results)
     if not_made:
         print(f"study: {not_made} more runs were not started: no run was ok, and these are expected to fail in the same way", file=sys.stderr)
     elif bad:
         print(f"study: {bad} of {len(all_runs)} runs failed; the same command tries them again", file=sys.stderr)
     print(f"results: {output}; their page: perf/study report {shlex.quote(output)}")
     return 1 if bad else 0
+
+
+def with_cores(runs, study):
+    """Of a study that counts nodes: the points for which this machine has cores."""
+    cores = len(os.sched_getaffinity(0))
+    enough = [one for one in runs if "ranks" in study[one["mode"]] or one["ranks"] * one["threads"] <= cores]
+    if len(enough) < len(runs):
+        points_left_out = len({one["point"] for one in runs}) - len({one["point"] for one in enough})
+        print(f"study: {points_left_out} points need more than the {cores} cores of this machine and are left out", file=sys.stderr)
+    if not enough:
+        raise study_file.StudyError(f"--system local: expected a point for {cores} cores, found none")
+    return enough
 
 
 def run_missing(plan, system, results, at_once):

@@ -151,7 +151,7 @@ SERIES = ("nodes", "ranks", "options")
 CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "locks")
 FLAGS = ("null_output", "raw_writes", "triad", "verify")
 KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
-        "cluster", "smaller", "size", "fields")
+        "cluster", "smaller", "size", "fields", "model")
 
 
 def overlay(below, above):
@@ -175,6 +175,17 @@ def series(check, known):
             check.fail("the key cells_per_rank", "none")
         result["cells_per_rank"] = check.at("cells_per_rank", found["cells_per_rank"]).whole()
     return result
+
+
+def model_of(check, study):
+    """Numbers of virtual ranks by mode, and options of nunatak-step."""
+    found = check.mapping(("strong", "weak", "options"))
+    if study["program"] != "nunatak":
+        check.fail("model of nunatak", study["program"])
+    if not {"strong", "weak"} & found.keys():
+        check.fail("the key strong, weak, or both", "neither")
+    result = {mode: check.at(mode, found[mode]).wholes() for mode in ("strong", "weak") if mode in found}
+    return {**result, "options": check.at("options", found["options"]).options() if "options" in found else {}}
 
 
 def vary_of(check):
@@ -298,6 +309,7 @@ def checked(path, raw):
             at("weak").fail("weak scaling of nunatak", program)
         study["weak"] = series(at("weak"), (*SERIES, "cells_per_rank"))
     refuse_overridden(path, study)
+    study["model"] = model_of(at("model"), study) if "model" in raw else None
     study["repetitions"] = at("repetitions").whole() if "repetitions" in raw else 3
     study["time_limit"] = at("time_limit").seconds() if "time_limit" in raw else 600.0
     study["cluster"] = {"servers": "4", "rate": "200mbit", "latency": "200us"}

@@ -16,7 +16,7 @@
 //
 // Work is either counted (visits of cells, each of `visit` seconds of its loop) or measured: the
 // time that this process has spent in the turns of a rank (Ranks::end_turn), of which there are as
-// many, in the same order, each time the same is computed: after restart() each turn takes the
+// many, in the same order, each time the same is computed: after restart(false) each turn takes the
 // least time of all runs so far, so that an interruption of one run does not count. Patches in one
 // process share its caches: a rank with a core for itself may be faster.
 //
@@ -48,7 +48,7 @@ struct LogGP {
   std::array<double, work_kinds> visit = {3e-9, 3e-9, 3e-9, 3e-9, 3e-9, 3e-9,
                                           3e-9, 3e-9, 3e-9, 3e-9, 3e-9, 3e-9};
   bool measured_work = false; ///< work is measured, not counted
-  int cores = 0;         ///< shared by all ranks; 0: one core per rank
+  int cores = 0;              ///< shared by all ranks; 0: one core per rank
 
   /// Seconds of a step of each kind of collective; 0: L + 2 o.
   struct Steps {
@@ -92,13 +92,13 @@ public:
   const Path& of(int rank) const { return m_rank[rank]; }
   Path critical() const { return *std::max_element(m_rank.begin(), m_rank.end()); }
 
-  void restart() {
+  /// anew: other work than before; else the same once more.
+  void restart(bool anew = true) {
     std::fill(m_rank.begin(), m_rank.end(), Path{});
     std::fill(m_wire.begin(), m_wire.end(), 0.0);
     std::fill(m_own.begin(), m_own.end(), 0.0);
     std::fill(m_core.begin(), m_core.end(), 0.0);
-    if (!m_restarted) m_least.clear();
-    m_restarted = true;
+    if (anew) m_least.clear();
     m_turn = 0;
   }
 
@@ -190,7 +190,6 @@ private:
   std::chrono::steady_clock::time_point m_begin; // of a turn
   std::vector<float> m_least;                    // seconds of each turn
   std::size_t m_turn = 0;
-  bool m_restarted = false;
   std::vector<Letter> m_in_flight;
 };
 

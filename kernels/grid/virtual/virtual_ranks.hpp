@@ -41,8 +41,8 @@ public:
   /// The clock of these ranks on all grids (over()), if there is a machine.
   const std::optional<VirtualClock>& clock() const { return m_clock; }
   const std::vector<std::int64_t>& work_of_ranks() const { return m_work; } ///< visits of cells
-  void restart_clock() {
-    if (m_clock) m_clock->restart();
+  void restart_clock(bool anew = true) {
+    if (m_clock) m_clock->restart(anew);
     std::fill(m_work.begin(), m_work.end(), 0);
   }
 
