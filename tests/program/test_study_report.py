@@ -86,7 +86,7 @@ def test_disturbed_runs_are_not_compared(tmp_path, made):
     assert row.count("disturbed") == 1 and "disturbed" not in next(
         line for line in result.page.split("<tr") if "strong, io_format pnetcdf: compute</td><td>1</td>" in line)
     assert [p["no_efficiency"] for p in result.results["points"] if (p["machine"], p["cores"], p["part"]) == ("busy", 2, "total")] == ["disturbed"]
-    crowded = Folder(tmp_path / "d", {"cores_per_node": 2}).fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], nodes=1, others_running=1,
+    crowded = Folder(tmp_path / "d", {"physical_cores": 2}).fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], nodes=1, others_running=1,
                                                                  steal=0.25)
     page = made(crowded).page
     assert "3 of 6 runs were disturbed" in page and "took up to 25 % of the processor time" in page
