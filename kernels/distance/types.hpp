@@ -95,8 +95,8 @@ template <class T>
 std::int64_t largest_of(Ranks& ranks, const std::vector<T>& values, const DistanceMaxima& more,
                         DistanceReport& report) {
   std::vector<std::vector<std::int64_t>> all;
-  for (std::size_t r = 0; r < values.size(); ++r) {
-    all.push_back(more ? more(static_cast<int>(r)) : std::vector<std::int64_t>{});
+  for (const int r : ranks.locals()) {
+    all.push_back(more ? more(r) : std::vector<std::int64_t>{});
     all.back().push_back(values[r]);
   }
   ranks.max(all);

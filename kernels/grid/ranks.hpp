@@ -76,8 +76,8 @@ private:
   std::vector<int> m_members;
 };
 
-/// Loops whose visits of cells cost different times (Ranks::work). Those of the SSA are weighted:
-/// a visit is what it takes 3 ns for.
+/// Loops whose visits of cells cost different times (Ranks::work). Those of the SSA are
+/// weighted, so that all cost the same.
 enum class Work {
   ssa,
   sweep,

@@ -190,6 +190,7 @@ public:
             std::vector<std::vector<std::int64_t>>& maxima) {
     const std::size_t locals = m_border_numbers.size();
     if (m_ranks.decomposition().size() == 1) {
+      const Turn turn(m_ranks, m_ranks.first());
       for (std::size_t m = 0; m < masks.size(); ++m) keep(masks[m], *components[m]);
       return;
     }

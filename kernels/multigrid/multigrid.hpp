@@ -113,7 +113,7 @@ private:
   /// Later steps of the smoother, after one that is valid in rings 0 to `ring`; then r, if wanted.
   void relax(Level& level, int ring, bool with_residual);
 
-  /// Reports `visits` (of 3 ns, perf/bench_ssa at 8 km) per local unknown cell in these rings.
+  /// Reports `visits` (Work::ssa) per local unknown cell in these rings.
   void work(Level& level, int visits, int first = 0, int last = 0);
   static constexpr int visits_of_bottom = 17;
   static constexpr int visits_of_inverse = 1;

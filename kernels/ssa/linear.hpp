@@ -127,7 +127,7 @@ public:
   }
 
 private:
-  // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
+  // Work per unknown cell, in visits (Work::ssa; their proportions: perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_matrix = 33, visits_of_iteration = 8,
                                 visits_of_smoothing = 70;
 

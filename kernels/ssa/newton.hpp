@@ -71,7 +71,7 @@ private:
   struct Lists {
     List x, f, g, y;
   };
-  // Work per unknown cell, in visits of 3 ns (Ranks::work; perf/bench_ssa at 8 km).
+  // Work per unknown cell, in visits (Work::ssa; their proportions: perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
   // Of a local solve: |residual|^2 of its cells relative to the mean; the largest fraction of
   // cells; its steps.

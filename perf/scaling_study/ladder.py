@@ -48,6 +48,23 @@ def read_model(study):
         study.complain(f"{MODEL}: expected what perf/scaling_study/ladder.py writes, found none ({texts.one_line(error)})")
 
 
+def steps_table(points):
+    """How many times as long each rung takes as the next one, with its interval: the run, compute, output."""
+    from . import page, parts
+    rows = []
+    p = points[points.curve.str.startswith(RUNG) & points.part.isin(parts.SUMS)]
+    for machine, mode, cores in dict.fromkeys(zip(p.machine, p["mode"], p.cores)):
+        here = p[(p.machine == machine) & (p["mode"] == mode) & (p.cores == cores)]
+        rungs = list(dict.fromkeys(here.curve))
+        of = {(row["curve"], row["part"]): row for row in here.to_dict("records")}
+        for one, other in zip(rungs, rungs[1:]):
+            cells = [page.ratio(of[one, part], of[other, part]) if {(one, part), (other, part)} <= of.keys() else "-"
+                     for part in ("total", "compute", "output")]
+            rows.append({"style": "", "cells": [f"{one.removeprefix(RUNG)} / {other.removeprefix(RUNG)}", page.cores_text(next(here.itertuples())),
+                                             *cells]})
+    return {"head": ["each rung over the next", "cores", "run", "compute", "output"], "rows": rows}
+
+
 def draw(figures, studies):
     """Bars in the order of the rungs, a panel for each number of cores and one for each model."""
     import pandas

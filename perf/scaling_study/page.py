@@ -5,7 +5,7 @@ import jinja2
 import pandas
 import yaml
 
-from . import parts
+from . import ladder, parts
 
 
 FINDINGS = 6  # sentences of a page
@@ -130,6 +130,8 @@ def comparisons(points, unit):
 
 def ratio(one, other):
     """How many times as long, with its interval."""
+    if parts.overlap(one, other):
+        return "no difference"
     low, high = parts.interval(one["times"], other["times"])
     return f"{one['median'] / other['median']:.1f} times" + (f", {low:.1f} to {high:.1f}" if low is not None and low < high else "")
 
@@ -249,7 +251,7 @@ def write(folder, studies, points, field, figures, title, subtitle, complaints, 
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
-        title=title, subtitle=subtitle, complaints=complaints, notes=notes, summary=summary_table(points, field, unit, limited), findings=findings(points, field, unit), figures=figures,
+        title=title, subtitle=subtitle, complaints=complaints, notes=notes, summary=summary_table(points, field, unit, limited), rungs=ladder.steps_table(points), findings=findings(points, field, unit), figures=figures,
         side_by_side=side_by_side_table(points, unit), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,

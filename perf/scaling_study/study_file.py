@@ -151,7 +151,7 @@ SERIES = ("nodes", "ranks", "options")
 CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "locks")
 FLAGS = ("null_output", "raw_writes", "triad", "verify")
 KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
-        "cluster", "smaller", "size", "fields", "model")
+        "cluster", "smaller", "size", "fields", "least", "model")
 
 
 def overlay(below, above):
@@ -310,6 +310,7 @@ def checked(path, raw):
         study["weak"] = series(at("weak"), (*SERIES, "cells_per_rank"))
     refuse_overridden(path, study)
     study["model"] = model_of(at("model"), study) if "model" in raw else None
+    study["least"] = at("least").seconds() if "least" in raw else 0.0
     study["repetitions"] = at("repetitions").whole() if "repetitions" in raw else 3
     study["time_limit"] = at("time_limit").seconds() if "time_limit" in raw else 600.0
     study["cluster"] = {"servers": "4", "rate": "200mbit", "latency": "200us"}

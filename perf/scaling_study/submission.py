@@ -9,6 +9,7 @@ import functools
 import hashlib
 import json
 import math
+import os
 import pathlib
 import re
 import statistics
@@ -27,14 +28,20 @@ OF_PLACES = ("lat", "lon", "cell_area")  # by sin, tan, ... of the C library, wh
 MARKUP = "|<>&[]`*\\"  # characters that Markdown and HTML obey
 
 
-@functools.lru_cache(None)
 def sizes_of():
-    return study_file.load(BENCHMARK)["sizes"]
+    return read_rules()[0]
+
+
+def rules_of(size):
+    return read_rules()[1][size]
 
 
 @functools.lru_cache(None)
-def rules_of(size):
-    return study_file.read(BENCHMARK, size=size)[0]
+def read_rules():
+    """Of all sizes: as the file has them, and as a study has them. NUNATAK_BENCHMARK names the file of other rules, which are tried."""
+    path = os.environ.get("NUNATAK_BENCHMARK") or BENCHMARK
+    sizes = study_file.load(path)["sizes"]
+    return sizes, {size: study_file.read(path, size=size)[0] for size in sizes}
 
 
 def sums_of(manifest):
@@ -55,6 +62,12 @@ def hash_of(sums):
 def sypd(run):
     """The figure of merit of one run: its end is its last durable byte."""
     return 86400 * run["report"]["years"] / run["report"]["wall_seconds"]
+
+
+def loop(run):
+    """Seconds of the time steps: the run without init, the result file and the last drain of servers."""
+    timers = run["report"]["timers"]
+    return run["report"]["wall_seconds"] - sum(timers[name]["max"] for name in ("init", "output: result", "output: drain") if name in timers)
 
 
 def writes(run):
@@ -89,7 +102,8 @@ AS_WRITTEN = "what `perf/study submit` writes"
 NUMBER, SECONDS, COUNT, SIZE, FLAG, TEXT, STRING, DATE, SUM = (
     "a number", "seconds", "a whole number", "a whole number of 1 or more", "true or false", "a text of 1 to 300 characters", "a text",
     "a date such as 2026-11-27T17:00:00Z", "a sum of 16 hexadecimal digits")
-PARTS = {"energy", "init", "init: read or generate", "mass transport", "ocean", "output: drain", "output: open", "output: result",
+PARTS = {"energy", "init", "init: read or generate", "mass transport", "ocean", "ocean: boxes and melt", "ocean: distances", "ocean: labels",
+         "SSA: assembly", "SSA: coarse grids", "SSA: fine grid", "SSA: ghosts", "SSA: reductions", "output: drain", "output: open", "output: result",
          "output: snapshot", "output: spatial", "output: time series", "stress balance: 3-D velocity", "stress balance: SIA",
          "stress balance: SSA", "stress balance: till, hardness"}  # timers of a report
 
@@ -220,8 +234,8 @@ def check(arguments):
 
 def compare(arguments):
     """A table in Markdown, a row for each size and submission that is not refused."""
-    head = ("Size", "Machine", "Ranks x threads", "Output", "SYPD", "least to most", "against the first", "CHSY", "cell steps/s/core", "MB/s",
-            "of raw writes")
+    head = ("Size", "Machine", "Nodes", "Ranks x threads", "File system", "Output", "SYPD", "least to most", "against the first", "CHSY",
+            "SYPD of the loop", "cell steps/s/core", "MB/s", "of raw writes")
     print("| " + " | ".join(head) + " |\n|" + len(head) * "---|")
     good, bad = [], []
     for path in arguments.files:
@@ -256,8 +270,9 @@ def row_of(one, first):
     grid = report["grid"]
     rates = [written(run) / 1e6 / run["report"]["output"]["seconds"] for run in runs]
     raw = [rate / (run["raw"]["bytes"] / 1e6 / run["raw"]["seconds"]["median"]) for rate, run in zip(rates, runs)]
-    return [one["machine"]["cpu"], f"{runs[0]['ranks']} x {runs[0]['threads']}",
+    return [one["machine"]["cpu"], str(runs[0]["nodes"]), f"{runs[0]['ranks']} x {runs[0]['threads']}", one["machine"]["file_system"],
             "/".join(output[name] for name in ("format", "layout", "transport")), f"{middle:.4g}", f"{speeds[0]:.4g} to {speeds[-1]:.4g}",
             "-" if one is first else f"{middle / statistics.median(base):.2f}" if apart else "no difference",
-            f"{cores * seconds / 3600 / report['years']:.3g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
+            f"{cores * seconds / 3600 / report['years']:.3g}",
+            f"{86400 * report['years'] / statistics.median(map(loop, runs)):.4g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
             *(["-", "-"] if output["servers"] else [f"{statistics.median(rates):.0f}", f"{statistics.median(raw):.2f}"])]

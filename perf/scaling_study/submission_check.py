@@ -11,8 +11,8 @@ import re
 import statistics
 
 from . import pop
-from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION, figure_of, hash_of, is_number, moment, points_of,
-                         rules_of, sizes_of, writes, written)
+from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION, figure_of, hash_of, is_number, loop, moment,
+                         points_of, rules_of, sizes_of, writes, written)
 
 FREE = ("io_", "grid_p", "grid_cut", "halo", "gpu_aware_mpi", "report", "verbose", "pico_distance")  # beginnings of options that may differ
 # What else is fixed besides the options of benchmark.yaml: the defaults of the model
@@ -30,6 +30,7 @@ METHOD = {"io_format": "null|serial|netcdf4|pnetcdf|hybrid|direct", "io_layout":
           "io_transport": r"sync|async:([1-9]\d{0,8})(?:\+([1-9]\d{0,8}))?", "io_define": "upfront|interleaved"}  # of one file per name
 EXTENT = {"dx": 6080e3, "dy": 6080e3, "Lz": 4500.0}  # m, of -init marine
 WITHIN_INIT = ("init: ", "output: open")
+SHARES = ("ocean: ", "SSA: ")  # beginnings of the names of shares of a part
 VERSIONS = ("nunatak", "commit", "compiler", "MPI", "PETSc", "Kokkos", "NetCDF-C", "PnetCDF")
 LEAST = 3  # repetitions of a point
 WRONG = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, StopIteration, RecursionError)  # of JSON of another form
@@ -145,6 +146,8 @@ def look_at_size(check, where, one, submission):
         for look in (look_at_times, look_at_ranks, look_at_model, look_at_options, look_at_solves):
             check.of(look, name, run, rules, one["machine"])
         check.of(look_at_files if writes(run) else look_at_no_files, name, run, rules, submission["sums"], reference)
+    shortest = min(map(loop, runs))
+    check.expect(shortest >= rules["least"], where, f"time steps of {rules['least']:g} s or more (a larger size)", f"{shortest:.3g} s")
     check.of(look_at_points, where, runs)
     check.of(look_at_order, where, one, moment(submission["made"]))
     best, said = figure_of(runs), one["figure"]
@@ -195,7 +198,7 @@ def look_at_times(check, where, run, *_):
         least, total, most = t["max"] + (ranks - 1) * t["min"], ranks * t["mean"], t["min"] + (ranks - 1) * t["max"]  # of all ranks
         check.expect(0 <= t["min"] <= t["max"] <= wall + CLOCKS and least <= total * (1 + 1e-9) and total <= most * (1 + 1e-9), where,
                      f"0 <= min <= mean <= max <= the run in {name} of {ranks} ranks", [t["min"], t["mean"], t["max"]])
-    parts = sum(t["mean"] for name, t in report["timers"].items() if not name.startswith(WITHIN_INIT))
+    parts = sum(t["mean"] for name, t in report["timers"].items() if not name.startswith((*WITHIN_INIT, *SHARES)))
     check.expect(parts <= wall * (1 + 1e-6), where, f"parts that make {wall} s at most", parts)
     outputs = sum(t["mean"] for name, t in report["timers"].items() if name.startswith("output: "))
     seconds, phases = output["seconds"], sum(t["mean"] for t in output["phases"].values())
@@ -414,7 +417,7 @@ def work_of(run):
     report = run["report"]
     solves = [[f"{solve[name]:.9g}" for name in ("load", "initial_residual", "final_residual", "steps", "linear_iterations")]
               for solve in report["ssa"]["history"]]
-    return solves, {name: timer["calls"] for name, timer in report["timers"].items()}, report["options"].keys()
+    return solves, {name: timer["calls"] for name, timer in report["timers"].items() if not name.startswith(SHARES)}, report["options"].keys()
 
 
 def seconds_of(run):
