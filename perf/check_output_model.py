@@ -4,8 +4,8 @@
     perf/check_output_model.py --nodes 2,4,8 --json check.json
 
 For each number of nodes a cluster is brought up, `calibrate -o` measures the constants of network and file system on it, and each
-method of output is run --repeat times: steps of the continent, a result, until it is durable. The time of a visit of a cell is that of
-nunatak-step on one core; as on the cluster, ranks share the cores of this machine. Measured time is `wall_seconds` without `init`,
+method of output is run --repeat times: steps of the continent, a result, until it is durable. Work is measured on this
+machine; as on the cluster, ranks share its cores. Measured time is `wall_seconds` without `init`,
 median. Run it on a quiet machine. Status 1 if a ratio is off by more than --limit.
 """
 import argparse
@@ -40,18 +40,9 @@ class Check:
         self.programs = arguments.build / "miniapp"
         self.problem = ["-grid_dx", arguments.grid, "-grid_Mz", arguments.levels]
 
-    def visit(self):
-        """Seconds per visit of a cell: the work of a step on one core."""
-        seconds = []
-        for ranks in (["-virtual_ranks", 1], []):
-            report = self.folder / "step.json"
-            call(self.programs / "nunatak-step", *self.problem, "-steps", self.a.steps, *ranks, "-report", report)
-            seconds.append(next(r["loggp_work_s" if ranks else "wall_s"] for r in json_of(report)["records"] if r["part"] == "step"))
-        return 3e-9 * seconds[1] / seconds[0]
-
-    def calibrate(self, nodes, visit):
+    def calibrate(self, nodes):
         found = json.loads(call(CLUSTER, "mpirun", "-n", nodes, self.a.build / "perf" / "calibrate", "-o", "/mnt/pfs"))
-        found["machine"].update(visit_s=visit, cores=os.cpu_count())
+        found["machine"]["cores"] = os.cpu_count()
         found["output"]["server_rate"] = found["output"]["card_rate"]  # the cluster gives both the same cards
         path = self.folder / "machine.json"
         path.write_text(json.dumps(found))
@@ -76,16 +67,15 @@ class Check:
         servers = int(method[6:]) if method.startswith("async:") else 0
         report = self.folder / "model.json"
         call(self.programs / "nunatak-step", *self.problem, "-steps", self.a.steps, "-virtual_ranks", nodes - servers, "-output", method,
-             "-ranks_per_node", 1, "-servers", self.a.servers, "-machine", machine, "-report", report)
+             "-work", "measured", "-ranks_per_node", 1, "-servers", self.a.servers, "-machine", machine, "-report", report)
         r = json_of(report)["output"][0]
         return {"compute": r["compute_s"], "output": r["output_s"] + r["drain_s"], "run": r["run_s"]}
 
     def rows(self):
-        visit = self.visit()
         for nodes in self.a.nodes:
             print(call(CLUSTER, "up", "-n", nodes, "-s", self.a.servers, "-r", self.a.rate, "-l", self.a.latency), end="", flush=True)
             try:
-                machine, constants = self.calibrate(nodes, visit)
+                machine, constants = self.calibrate(nodes)
                 for method in self.a.methods:
                     yield {"nodes": nodes, "method": method, "modelled": self.modelled(nodes, method, machine),
                            "measured": self.measured(nodes, method), "constants": constants}

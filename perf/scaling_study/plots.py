@@ -169,10 +169,12 @@ class Figures:
                     self.line(axes, rows, style, name)
                 of_model = self.virtual.get(mode, ()) if part == parts.COMPUTE and self.alike else ()
                 if of_model:
-                    axes.plot(*zip(*of_model), color=ORANGE, ls="--", marker="D", mfc="white", label="computing, modelled: virtual ranks")
+                    ranks, counted, measured = zip(*of_model)
+                    axes.plot(ranks, counted, color=ORANGE, ls="--", marker="D", mfc="white", label="computing, modelled: virtual ranks")
+                    axes.fill_between(ranks, counted, measured, color=ORANGE, alpha=0.25, lw=0, label="to work measured in one process")
                 if lines:
-                    self.ideal(axes, lines[0][1], [ranks for ranks, _ in of_model])
-                    self.cores_axis(axes, self.points[self.points["mode"] == mode], [ranks for ranks, _ in of_model])
+                    self.ideal(axes, lines[0][1], [n for n, *_ in of_model])
+                    self.cores_axis(axes, self.points[self.points["mode"] == mode], [n for n, *_ in of_model])
                 self.times_axis(axes)
                 axes.set_title(f"{'computing' if part == parts.COMPUTE else part}, {mode} scaling", fontsize=10)
             row[0].set_ylabel("time (s)")
@@ -183,7 +185,8 @@ class Figures:
         if self.in_processor_time:
             caption += "; computing in processor time outside MPI of the rank that has most, where ranks share cores"
         if self.virtual:
-            caption += "; modelled: the same steps on virtual ranks, work measured, network by LogGP (1.5 us, 10 GB/s)"
+            caption += ("; modelled: the same steps on virtual ranks, network by LogGP (1.5 us, 10 GB/s), work counted, with the measured cost of each loop, up "
+                        "to work measured in one process, whose caches all patches share")
         self.save(figure, "scaling.png", caption + ". Median, and all repetitions within the bars; dotted what would be ideal for the first curve: "
                   "time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
 
