@@ -1,7 +1,7 @@
 """What the site needs besides docs/. Read by scripts/mkdocs.yml.
 
-Pages outside of docs/ (OUTSIDE), the pages of a folder in the menu (a value that ends in "/"), the tables of options, and anchors as
-GitHub makes them.
+Pages outside of docs/ (OUTSIDE), all pages in the menu whose names begin alike (FAMILIES), the tables of options, the results of the
+README, anchors as GitHub makes them, and marks on words of code that must not be broken.
 """
 
 import json
@@ -16,29 +16,30 @@ from mkdocs.structure.files import File
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 OUTSIDE = ("perf/README.md", "perf/peer.md", "CONTRIBUTING.md")
 PROGRAMS = ["nunatak", *(f"nunatak-{tool}" for tool in ("distance", "labels", "step", "check", "io", "join", "verify"))]
-FIRST = {"explanation/": "reading-guide.md", "course/": "index.md", "notes/": ""}  # first page of a folder in the menu
+FAMILIES = ("course/lab", "notes/")
 
 
 def slug(heading, separator):
     return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
 
 
-def order(folder, name):
-    """The first page, then by name, numbers by value: lab2 before lab10."""
-    return name != FIRST[folder], [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+def pages(family):
+    """By name, numbers by value: lab2 before lab10."""
+    names = [path.relative_to(SOURCE / "docs").as_posix() for path in (SOURCE / "docs").glob(family + "*.md")]
+    return sorted(names, key=lambda name: [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)])
+
+
+def with_families(nav):
+    if isinstance(nav, list):
+        return [with_families(entry) for entry in nav]
+    if isinstance(nav, dict):
+        return {title: pages(value) if value in FAMILIES else with_families(value) for title, value in nav.items()}
+    return nav
 
 
 def on_config(config):
     config.mdx_configs.setdefault("toc", {})["slugify"] = slug
-    nav = []
-    for entry in config.nav:
-        (title, value), = entry.items()
-        if isinstance(value, str) and value.endswith("/"):
-            names = sorted((p.name for p in (SOURCE / "docs" / value).glob("*.md")), key=lambda name: order(value, name))
-            value = [value + name for name in names]
-        if value:
-            nav.append({title: value})
-    config.nav = nav
+    config.nav = with_families(config.nav)
     return config
 
 
@@ -78,11 +79,8 @@ def options():
     return "\n\n".join(f"## {name}\n{table_of(folder / name)}" for name in PROGRAMS if (folder / name).exists()) + "\n"
 
 
-def on_page_markdown(markdown, page, config, files):
-    """Links are those of the source tree; in the site, docs/ is the root and OUTSIDE lies in it."""
-    here = page.file.src_uri
-    source = here if here in OUTSIDE else "docs/" + here
-
+def moved_links(markdown, source, here):
+    """Links of a file of the source tree; in the site, docs/ is the root and OUTSIDE lies in it."""
     def moved(found):
         target, anchor = found[1], found[2] or ""
         path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
@@ -92,5 +90,32 @@ def on_page_markdown(markdown, page, config, files):
             return found[0]
         return f"]({posixpath.relpath(path, posixpath.dirname(here) or '.')}{anchor})"
 
-    markdown = re.sub(r"\]\(([^)\s:#]+)(#[^)\s]*)?\)", moved, markdown)
-    return markdown.replace("<!-- generated: options -->", options()) if "<!-- generated: options -->" in markdown else markdown
+    return re.sub(r"\]\(([^)\s:#]+)(#[^)\s]*)?\)", moved, markdown)
+
+
+def results():
+    """The table of results of the README."""
+    table = re.search(r"^## Results\n+((?:\|.*\n)+)", (SOURCE / "README.md").read_text(), re.M)[1]
+    return moved_links(table, "README.md", "index.md")
+
+
+GENERATED = {"<!-- generated: options -->": options, "<!-- generated: results -->": results}
+
+
+def on_page_markdown(markdown, page, config, files):
+    here = page.file.src_uri
+    if here == "index.md":
+        page.meta["hide"] = ["navigation", "toc"]
+    markdown = moved_links(markdown, here if here in OUTSIDE else "docs/" + here, here)
+    for mark, text in GENERATED.items():
+        if mark in markdown:
+            markdown = markdown.replace(mark, text())
+    return markdown.replace("<details>", "<details markdown>")
+
+
+def on_page_content(html, page, config, files):
+    """Words of code with a hyphen that fit into the narrowest window are not broken; blocks of code scroll anyway."""
+    def marked(found):
+        return found[1] + re.sub(r"(?=[^\s<>]*-)[^\s<>]{2,38}(?![^\s<>])", r'<span class="word">\g<0></span>', found[2]) + "</code>"
+
+    return re.sub(r"(?<!<pre>)(<code>)([^<]*)</code>", marked, html)

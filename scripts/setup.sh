@@ -2,6 +2,7 @@
 # Installs what nunatak needs on Debian 12 or 13 (docs/reference/platforms.md says what was tried). Idempotent.
 #   scripts/setup.sh            as root or with sudo: packages of the distribution; Kokkos and a Python environment below build/deps
 #   scripts/setup.sh cluster    also FUSE 3 and Slurm, for the emulated cluster (docs/howto/emulated-cluster.md)
+#   scripts/setup.sh tests      all this, and doxygen and Chromium, which open the manual in scripts/test.sh
 #   scripts/setup.sh kernels    without root, below build/deps: Kokkos, Catch2 and nlohmann-json, for the course and the preset kernels
 # On a supercomputer use modules, EasyBuild or Spack instead (README.md).
 set -euo pipefail
@@ -82,7 +83,8 @@ fi
 packages=(g++ cmake ninja-build ccache git pkg-config python3-venv python3-pip
   libpetsc-real-dev libopenmpi-dev openmpi-bin libpnetcdf-dev pnetcdf-bin libnetcdf-mpi-dev
   libudunits2-dev nlohmann-json3-dev netcdf-bin cdo nco gdal-bin valgrind)
-if [ "${1:-}" = cluster ]; then packages+=(iproute2 libfuse3-dev fuse3 slurm-wlm e2fsprogs doxygen); fi
+if [[ ${1:-} == @(cluster|tests) ]]; then packages+=(iproute2 libfuse3-dev fuse3 slurm-wlm e2fsprogs); fi
+if [ "${1:-}" = tests ]; then packages+=(doxygen chromium); fi
 missing() { for p in "$@"; do [[ $(dpkg-query -W -f='${Status}' "$p" 2>/dev/null || true) == *'ok installed'* ]] || echo "$p"; done; }
 install() { root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >"$deps/apt.log" 2>&1 ||
   { tail -n 20 "$deps/apt.log" >&2; echo "setup: apt-get install failed for: $*" >&2; exit 1; }; }

@@ -46,7 +46,7 @@ presets() {
   return $status
 }
 
-timed "setup" scripts/setup.sh cluster
+timed "setup" scripts/setup.sh tests
 . scripts/environment.sh # again: setup has installed ccache
 prepare ci
 status=0
