@@ -16,7 +16,7 @@ void agree(MPI_Comm comm, const std::function<void()>& f) {
   try {
     f();
   } catch (const std::bad_alloc&) {
-    message = "rank " + std::to_string(rank) + ": expected memory, found none";
+    message = "rank " + std::to_string(rank) + ": out of memory";
     failed = rank;
   } catch (const std::exception& e) {
     message = e.what();

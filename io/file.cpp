@@ -140,7 +140,7 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
         m_error.keep([&] { write_slabs(v, record, given); });
       } catch (const std::bad_alloc&) { // perhaps between two collective calls: aborts the run
         throw std::runtime_error("file '" + m_path + "': variable '" + name +
-                                 "': expected memory for its values, found none");
+                                 "': out of memory for its values");
       }
     });
   };

@@ -251,17 +251,16 @@ void check_rows(const Options& o) {
          "format " + o.format +
              " gathers to rank 0 by itself: expected native or file-per-aggregator, found " +
              o.layout);
-  need(layout.subfiles, subfiles, "layout",
-       o.layout + " writes a NetCDF file per aggregator, to be joined");
+  need(layout.subfiles, subfiles, "layout", o.layout + " writes a NetCDF file per aggregator");
   need(o.define == "interleaved", late_define, "define",
-       "interleaved shows what definitions between values cost in classic files");
+       "only NetCDF-C and PnetCDF define variables between values");
   refuse(o.define == "interleaved" && layout.boxes != nullptr, "define",
-         "interleaved writes each variable at once, layouts move a record at a time: expected "
+         "interleaved writes variable by variable, a layout whole records: expected "
          "-io_layout native, found " +
              o.layout);
   need(o.deflate > 0, storage, "deflate", "classic files have no compression");
   need(o.chunk != "auto", storage, "chunk", "classic files have no chunks");
-  need(o.calls == "mpiio", by_runs, "calls", "the libraries make calls of their own");
+  need(o.calls == "mpiio", by_runs, "calls", "only direct lets you choose its calls");
   refuse(o.deflate > 9, "deflate",
          "expected a level of 0 to 9, found " + std::to_string(o.deflate));
 }

@@ -30,7 +30,7 @@ void check_name(const std::string& kind, const std::string& name) {
   if (!good)
     throw Error(
         kind + " '" + name +
-        "': expected a name of letters, digits and _.-+@ that begins with one of the first three");
+        "': not a name for NetCDF: use letters, digits and _.-+@, a letter, digit or _ first");
 }
 
 void check_attributes(const std::string& owner, const std::vector<Attribute>& attributes) {

@@ -195,10 +195,10 @@ void Watchdog::end_run() {
   std::string what;
   if (m_watched) {
     what = "file '" + m_watched->first + "': " + m_who + " has been in phase '" +
-           m_watched->second + "' of its use for " + std::to_string(seconds) +
-           " s in which nothing advanced (-io_patience): " +
-           (error.empty() ? "a rank or the file system has failed in it"
-                          : "the others do not come: " + error);
+           m_watched->second + "' for " + std::to_string(seconds) +
+           " s without progress (-io_patience): " +
+           (error.empty() ? "a rank or the file system hangs"
+                          : "other ranks did not arrive, and this one has failed: " + error);
   } else {
     what = m_who + " was asked to end by a signal, and has not ended a step for " +
            std::to_string(seconds) + " s (-io_patience)";

@@ -244,8 +244,8 @@ public:
     if (World().max(seen.thickness.value) > m_Lz)
       throw Error("wrong result: ice has grown above the highest level");
     if (!(std::fabs(m_misses) < 1e-9))
-      throw Error("wrong result: the mass budget does not close: the volume misses " +
-                  std::to_string(m_misses) + " of itself");
+      throw Error("wrong result: the mass budget does not close: a fraction " +
+                  std::to_string(m_misses) + " of the volume is unexplained");
   }
   double misses() const { return m_misses; }
 

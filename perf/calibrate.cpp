@@ -136,7 +136,7 @@ double write_time(const std::string& path, std::size_t bytes, int repeat) {
       const ssize_t written = ::pwrite(fd, values.data(), bytes, static_cast<off_t>(n * bytes));
       if (n > 0) seconds.push_back(MPI_Wtime() - begin);
       if (written != static_cast<ssize_t>(bytes))
-        throw Error("file '" + path + "': expected to write it; found: " + std::strerror(errno));
+        throw Error("file '" + path + "': cannot write it: " + std::strerror(errno));
     }
     ::close(fd);
     std::filesystem::remove(path);

@@ -366,14 +366,14 @@ void gather_and_write(const Grid& g, int file, int variable, const std::vector<d
 void write_rows(const Grid& g, const std::string& path, MPI_Offset begin,
                 const std::vector<double>& mine, Counts& counts) {
   const int file = open(path.c_str(), O_WRONLY);
-  if (file < 0) stop(path + ": expected to open it");
+  if (file < 0) stop(path + ": cannot open it");
   std::vector<std::uint64_t> words(mine.size());
   std::memcpy(words.data(), mine.data(), 8 * mine.size());
   for (std::uint64_t& word : words) word = __builtin_bswap64(word); // from a little-endian machine
   for (int j = 0; j < g.ym; ++j) {
     const off_t at = begin + 8 * (static_cast<off_t>(g.ys + j) * g.M + g.xs);
     if (pwrite(file, &words[static_cast<std::size_t>(j) * g.xm], 8 * g.xm, at) != 8 * g.xm)
-      stop(path + ": expected to write " + std::to_string(8 * g.xm) + " bytes");
+      stop(path + ": cannot write " + std::to_string(8 * g.xm) + " bytes");
     counts.calls += 1;
   }
   if (fsync(file) != 0 || close(file) != 0) stop(path + ": expected it to be on disk");

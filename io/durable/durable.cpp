@@ -19,13 +19,12 @@ namespace nunatak::io {
 namespace {
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
-  throw Error("file '" + path + "': " + what + "; found: " + std::strerror(errno));
+  throw Error("file '" + path + "': " + what + ": " + std::strerror(errno));
 }
 
 [[noreturn]] void fail_for_space(const std::string& path, std::uint64_t bytes,
                                  const std::string& found) {
-  throw Error("file '" + path + "': expected room for " + std::to_string(bytes) +
-              " bytes; found: " + found);
+  throw Error("file '" + path + "': no room for " + std::to_string(bytes) + " bytes: " + found);
 }
 
 /// The limit of this process (ulimit -f).
@@ -67,25 +66,25 @@ Descriptor::Descriptor(const std::string& path, int flags, const std::string& wh
 Descriptor::~Descriptor() { ::close(m_fd); }
 
 void create_anew(const std::string& path) {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail(path, "expected to replace it");
-  const Descriptor created(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, "expected to create it");
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail(path, "cannot replace it");
+  const Descriptor created(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, "cannot create it");
 }
 
 void write_all(int fd, const std::string& path, const char* data, std::size_t size) {
   while (size > 0) {
     const ssize_t n = retried([&] { return ::write(fd, data, size); });
-    if (n < 0) fail(path, "expected to write " + std::to_string(size) + " bytes");
+    if (n < 0) fail(path, "cannot write " + std::to_string(size) + " bytes");
     data += n;
     size -= static_cast<std::size_t>(n);
   }
 }
 
 void fsync_path(const std::string& path, const DiskCaller& call_disk) {
-  const Descriptor fd(path, O_RDONLY, "expected to open it for fsync");
+  const Descriptor fd(path, O_RDONLY, "cannot open it for fsync");
   struct stat now {};
-  if (::fstat(fd, &now) != 0) fail(path, "fsync");
+  if (::fstat(fd, &now) != 0) fail(path, "fsync failed");
   call_disk(static_cast<std::size_t>(now.st_size), [&] {
-    if (retried([&] { return ::fsync(fd); }) != 0) fail(path, "fsync");
+    if (retried([&] { return ::fsync(fd); }) != 0) fail(path, "fsync failed");
   });
 }
 
@@ -102,8 +101,7 @@ void start_writeback(const std::string& path) {
 }
 
 void rename_file(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0)
-    fail(to, "expected to rename '" + from + "' to it");
+  if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, "cannot rename '" + from + "' to it");
 }
 
 const char* change_of(int fd, const std::string& name, std::uint64_t size) {
@@ -114,7 +112,7 @@ const char* change_of(int fd, const std::string& name, std::uint64_t size) {
 }
 
 void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end) {
-  const Descriptor fd(path, O_WRONLY, "expected to open it");
+  const Descriptor fd(path, O_WRONLY, "cannot open it");
   struct stat now {};
   if (::fstat(fd, &now) != 0 || !S_ISREG(now.st_mode)) return;
   if (end > largest_file()) fail_for_space(path, end, too_large());
@@ -129,10 +127,10 @@ void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t e
 }
 
 void release_space(const std::string& path) {
-  const Descriptor fd(path, O_WRONLY, "expected to open it");
+  const Descriptor fd(path, O_WRONLY, "cannot open it");
   struct stat now {};
   if (::fstat(fd, &now) != 0 || retried([&] { return ::ftruncate(fd, now.st_size); }) != 0)
-    fail(path, "expected to end it at its length");
+    fail(path, "cannot release the space behind its end");
 }
 
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes) {
@@ -171,7 +169,7 @@ std::string holder_in(int fd) {
   char text[512];
   const ssize_t n = ::pread(fd, text, sizeof text, 0);
   const std::string all(text, n > 0 ? static_cast<std::size_t>(n) : 0);
-  return all.empty() ? "another one" : printable(all.substr(0, all.find('\n')));
+  return all.empty() ? "unknown" : printable(all.substr(0, all.find('\n')));
 }
 
 Taken lock_by(int command, int fd, const std::string& name) {
@@ -182,7 +180,7 @@ Taken lock_by(int command, int fd, const std::string& name) {
   if (errno == EAGAIN || errno == EACCES) return Taken::by_other;
   if (errno == ENOLCK || errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL)
     return Taken::no_locks;
-  fail(name, "expected to lock it");
+  fail(name, "cannot lock it");
 }
 
 void warn_once(const std::string& name) {
@@ -204,14 +202,14 @@ Lock::Lock(const std::string& path) : m_path(path), m_name(path + lock_suffix) {
   for (int n = 0; n < most_tries; ++n) {
     m_file.reset();
     m_file = std::make_unique<Descriptor>(m_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
-                                          "expected to create it");
+                                          "cannot create it");
     struct stat now {};
     if (::fstat(*m_file, &now) != 0 || !S_ISREG(now.st_mode))
       throw Error("file '" + m_name + "': expected a regular file, found something else");
     const Taken taken = lock_by(F_OFD_SETLK, *m_file, m_name);
     if (taken == Taken::by_other) {
-      throw Error("file '" + path + "': expected to be its only writer, found " +
-                  holder_in(*m_file) + " ('" + m_name + "')");
+      throw Error("file '" + path + "': another program writes it: " + holder_in(*m_file) + " ('" +
+                  m_name + "')");
     }
     if (taken == Taken::no_locks) warn_once(m_name);
     if (!is_at(*m_file, m_name)) continue;
@@ -225,8 +223,7 @@ Lock::Lock(const std::string& path) : m_path(path), m_name(path + lock_suffix) {
     static_cast<void>(is_written); // the text is only for messages
     return;
   }
-  throw Error("file '" + path + "': expected to lock it, found '" + m_name +
-              "' removed again and again");
+  throw Error("file '" + path + "': cannot lock it: '" + m_name + "' was removed again and again");
 }
 
 void Lock::require_held() const {

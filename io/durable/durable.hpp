@@ -21,7 +21,7 @@ template <class F> auto retried(const F& f) {
 /// A file descriptor that closes itself; child processes do not inherit it.
 class Descriptor {
 public:
-  /// Error "file ...: what; found: ..." if it cannot be opened. New files get the mode 0666.
+  /// Error "file ...: what: ..." if it cannot be opened. New files get the mode 0666.
   Descriptor(const std::string& path, int flags, const std::string& what);
   ~Descriptor();
   Descriptor(const Descriptor&) = delete;

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* appending = "expected to append to the manifest";
+constexpr const char* appending = "cannot append to the manifest";
 constexpr int no_surprise = O_NOFOLLOW | O_NONBLOCK; // follow no link, wait for no FIFO
 
 /// The length of an open manifest; Error if it is not a regular file.
@@ -136,7 +136,7 @@ void append_to_manifest(const std::string& manifest, const std::string& lines) {
   const std::string text = (last == '\n' ? "" : "\n") + lines;
   write_all(fd, manifest, text.data(), text.size());
   if (retried([&] { return ::fsync(fd); }) != 0)
-    throw Error("file '" + manifest + "': fsync; found: " + std::strerror(errno));
+    throw Error("file '" + manifest + "': fsync failed: " + std::strerror(errno));
   if (size == 0) fsync_folder_of(manifest);
 }
 
@@ -151,7 +151,7 @@ void require_manifest(const std::string& path) {
 std::string read_manifest(const std::string& manifest) {
   std::error_code none;
   if (!std::filesystem::exists(std::filesystem::symlink_status(manifest, none))) return "";
-  const std::string what = "expected to read the manifest";
+  const std::string what = "cannot read the manifest";
   const Descriptor fd(manifest, O_RDONLY | no_surprise, what);
   std::string text(size_of_regular(fd, manifest), '\0');
   std::size_t done = 0;
@@ -159,7 +159,7 @@ std::string read_manifest(const std::string& manifest) {
     const ssize_t n = retried([&] {
       return ::pread(fd, text.data() + done, text.size() - done, static_cast<off_t>(done));
     });
-    if (n < 0) throw Error("file '" + manifest + "': " + what + "; found: " + std::strerror(errno));
+    if (n < 0) throw Error("file '" + manifest + "': " + what + ": " + std::strerror(errno));
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
   }
@@ -228,7 +228,7 @@ std::string different_sum(const Sums& expected, const Sums& found) {
     const std::string what = "variable '" + printable(variable) + "'";
     const auto there = found.find(variable);
     if (there == found.end() || there->second.size() < sums.size())
-      return what + ": expected " + std::to_string(sums.size()) + " record(s) of it, found less";
+      return what + ": records are missing; written: " + std::to_string(sums.size());
     const auto [one, other] = std::mismatch(sums.begin(), sums.end(), there->second.begin());
     if (one == sums.end()) continue;
     return what + (sums.size() > 1 ? ", record " + std::to_string(one - sums.begin()) : "") +

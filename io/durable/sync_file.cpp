@@ -136,7 +136,7 @@ private:
     m_own.clear();
     for (const OutputFile& file : my_files())
       m_own.push_back(std::make_unique<Descriptor>(with_suffix(m_written, file.suffix),
-                                                   O_PATH | O_NOFOLLOW, "expected to look at it"));
+                                                   O_PATH | O_NOFOLLOW, "cannot look at it"));
   }
 
   /// Error if a name (ncks -O, mv), the length or the lock is not that of this run any more. Local.

@@ -33,11 +33,11 @@ struct NetcdfC {
   static const char* message(int status) { return nc_strerror(status); }
 };
 
-/// Error "file ...: what; found: ..." unless `status` is good.
+/// Error "file ...: what: ..." unless `status` is good.
 template <class Library>
 void check_status(int status, const std::string& path, const std::string& what) {
   if (status != NC_NOERR)
-    throw Error("file '" + path + "': " + what + "; found: " + Library::message(status));
+    throw Error("file '" + path + "': " + what + ": " + Library::message(status));
 }
 
 /// The file `ncid` must be in define mode. With PnetCDF and parallel NetCDF-4 every function is

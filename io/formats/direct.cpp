@@ -144,7 +144,7 @@ public:
       m_header.resize(m_layout.header_end);
       if (!std::ifstream(m_path, std::ios::binary)
                .read(m_header.data(), static_cast<std::streamsize>(m_header.size())))
-        throw Error("file '" + m_path + "': expected to read its header");
+        throw Error("file '" + m_path + "': cannot read its header");
     });
     m_layout.variables.resize(m_schema.variables.size());
     const std::size_t bytes = m_layout.variables.size() * sizeof(ClassicLayout::Place);
@@ -199,7 +199,7 @@ public:
     m_records = records;
     error.rethrow();
     if (m_rank != 0) return;
-    at(name() + "': expected to set its length",
+    at(name() + "': cannot set its length",
        [&] { m_file->set_size(m_layout.padded_size(records)); });
   }
 
@@ -237,18 +237,18 @@ public:
   }
 
 private:
-  /// Run `f`, whose errors give the cause alone. `what`: the file and what was expected.
+  /// Run `f`, whose errors give the cause alone. `what`: the file and what failed.
   template <class F> static void at(const std::string& what, const F& f) {
     try {
       f();
     } catch (const Error& cause) {
-      throw Error("file '" + what + "; found: " + cause.what());
+      throw Error("file '" + what + ": " + cause.what());
     }
   }
 
   std::unique_ptr<Calls> open_file(const std::string& path) const {
     std::unique_ptr<Calls> file;
-    at(path + "': expected to open it", [&] {
+    at(path + "': cannot open it", [&] {
       if (m_options.calls == "mpiio") {
         file = std::make_unique<MpiCalls>(path, m_options.hints);
       } else {
@@ -283,8 +283,7 @@ private:
       } catch (const Error& cause) {
         const std::string what =
             run.v == header ? "the header" : "variable '" + m_schema.variables[run.v].name + "'";
-        throw Error("file '" + name() + "': " + what +
-                    ": expected to write it; found: " + cause.what());
+        throw Error("file '" + name() + "': " + what + ": cannot write it: " + cause.what());
       }
       done += n;
       m_work.written_bytes += static_cast<std::int64_t>(n);

@@ -80,7 +80,7 @@ public:
     MPI_Info info = make_info(m_options.hints);
     const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
     MPI_Info_free(&info);
-    check(status, "expected to create it");
+    check(status, "cannot create it");
     m_file.opened(m_ncid);
   }
   // No close in the destructor: it is collective, and after an exception of one rank would hang.
@@ -136,7 +136,7 @@ public:
 private:
   void check(int status, const std::string& what) const {
     if (status == NC_EHDFERR)
-      throw Error("file '" + m_path + "': " + what + "; found: " + nc_strerror(status) +
+      throw Error("file '" + m_path + "': " + what + ": " + nc_strerror(status) +
                   cause_of_failed_write(0, m_path, 0));
     check_status<NetcdfC>(status, m_path, what);
   }
@@ -168,8 +168,8 @@ private:
     m_work.written_bytes += bytes;
     if (status == NC_NOERR) return;
     m_error.set( // the other ranks go on
-        "file '" + m_path + "': variable '" + variable.name + "': expected to write it; found: " +
-        nc_strerror(status) + cause_of_failed_write(error, m_path, bytes));
+        "file '" + m_path + "': variable '" + variable.name +
+        "': cannot write it: " + nc_strerror(status) + cause_of_failed_write(error, m_path, bytes));
   }
 
   int m_ncid = -1;

@@ -58,7 +58,7 @@ public:
     const int status =
         ncmpi_create(comm, path.c_str(), NC_CLOBBER | classic_mode(schema), info, &m_ncid);
     MPI_Info_free(&info);
-    check(status, "expected to create it");
+    check(status, "cannot create it");
   }
   // No close in the destructor: it is collective, and after an exception of one rank would hang.
 
@@ -127,7 +127,7 @@ private:
     MPI_Info info = make_info(m_options.hints);
     const int status = ncmpi_open(m_comm, m_path.c_str(), NC_WRITE, info, &m_ncid);
     MPI_Info_free(&info);
-    check(status, "expected to open it");
+    check(status, "cannot open it");
   }
 
   int end_define(std::size_t header) {
@@ -137,7 +137,7 @@ private:
 
   void define_late(std::size_t v) {
     if (m_waiting.bytes() > 0) write_pending();
-    check(ncmpi_redef(m_ncid), "expected to define more");
+    check(ncmpi_redef(m_ncid), "cannot define more");
     m_ids[v] = Definition<PnetcdfC>(m_ncid, m_path, m_schema).variable(v);
     // the first variable fixes the end of the header
     const int status = end_define(m_n_late == 0 ? m_options.header : 0);
@@ -186,7 +186,7 @@ private:
     if (status == NC_NOERR) return;
     m_error.set("file '" + m_path +
                 "': " + (variable.empty() ? "" : "variable '" + variable + "': ") +
-                "expected to write; found: " + ncmpi_strerror(status) + cause);
+                "cannot write: " + ncmpi_strerror(status) + cause);
   }
 
   int m_ncid = -1;

@@ -32,7 +32,7 @@ public:
     std::size_t buffer = 1 << 20; // of NetCDF-C; by default as small as a disk block
     const int status = nc__open(m_path.c_str(), NC_WRITE, &buffer, &m_ncid);
     if (status != NC_NOERR) m_ncid = -1;
-    check(status, "expected to open it");
+    check(status, "cannot open it");
     int old_fill = 0;
     check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
     if (m_options.define == "upfront") std::iota(m_ids.begin(), m_ids.end(), 0);
@@ -79,14 +79,14 @@ private:
       const Box box = part.in_record(record);
       check(nc_put_vara(m_ncid, m_ids[v], box.start.data(), box.count.data(),
                         packed(part, variable.type, m_packed)),
-            "variable '" + variable.name + "': expected to write it");
+            "variable '" + variable.name + "': cannot write it");
       m_work.written_bytes += static_cast<std::int64_t>(part.elements() * bytes_of(variable.type));
       m_work.written_operations += 1;
     }
   }
 
   void define_late(std::size_t v) {
-    check(nc_redef(m_ncid), "expected to define more");
+    check(nc_redef(m_ncid), "cannot define more");
     m_ids[v] = Definition<NetcdfC>(m_ncid, m_path, m_schema).variable(v);
     // the first variable fixes the end of the header
     const std::size_t header = m_n_late++ == 0 ? m_options.header : 0;

@@ -69,7 +69,7 @@ int classic_mode(const Schema& schema) {
 void create_classic(const std::string& path, const Schema& schema, const Options& options) {
   int ncid = -1;
   check_status<NetcdfC>(nc_create(path.c_str(), NC_CLOBBER | classic_mode(schema), &ncid), path,
-                        "expected to create it");
+                        "cannot create it");
   try {
     define(ncid, path, schema, options);
   } catch (...) {

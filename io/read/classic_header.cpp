@@ -236,7 +236,7 @@ void end_after(const std::string& path, std::uint64_t records) {
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(4); // behind the magic number
   if (!file.write(count.data(), static_cast<std::streamsize>(count.size())).flush())
-    throw Error("file '" + path + "': expected to write its number of records");
+    throw Error("file '" + path + "': cannot write its number of records");
   file.close();
   std::filesystem::resize_file(path, size);
 }
@@ -265,8 +265,7 @@ void zero_padding(const std::string& path) {
     file.write(zeros.data(), static_cast<std::streamsize>(zeros.size()));
   }
   file.flush();
-  if (!file)
-    throw Error("file '" + path + "': expected to write the padding between its variables");
+  if (!file) throw Error("file '" + path + "': cannot write the padding between its variables");
 }
 
 } // namespace nunatak::io

@@ -38,8 +38,7 @@ public:
     MPI_Info_free(&info);
     agree(comm, [&] {
       if (status != NC_NOERR)
-        throw Error("file '" + path +
-                    "': expected to open it on all ranks; found: " + words(status));
+        throw Error("file '" + path + "': cannot open it on all ranks: " + words(status));
       if (!m_contents.is_hdf5) return;
       for (std::size_t v = 0; v < m_contents.variables.size(); ++v) {
         const int access = nc_var_par_access(m_ncid, static_cast<int>(v), NC_COLLECTIVE);

@@ -57,8 +57,7 @@ int status_of(const std::string& program, const std::function<int()>& run) {
   try {
     const int status = run();
     if (!lost_standard_output()) return status;
-    std::cerr << program +
-                     ": error: standard output: expected to write all of it, found an error\n";
+    std::cerr << program + ": error: standard output: not all of it could be written\n";
     return status == 0 ? exit_error : status;
   } catch (const Difference& difference) {
     return report(difference, exit_differs);
@@ -67,8 +66,7 @@ int status_of(const std::string& program, const std::function<int()>& run) {
   } catch (const std::invalid_argument& error) {
     return report(error);
   } catch (const std::bad_alloc&) {
-    std::cerr << program + ": error: rank " + std::to_string(world.rank()) +
-                     ": expected memory, found none\n"
+    std::cerr << program + ": error: rank " + std::to_string(world.rank()) + ": out of memory\n"
               << std::flush;
     world.abort();
   } catch (const std::exception& error) {

@@ -87,10 +87,9 @@ Session::Session(int argc, char** argv)
     return static_cast<int>(PetscInitialize(&petsc_argc, &petsc_argv, nullptr, nullptr));
   });
   if (failed != 0)
-    throw std::runtime_error("PETSc: expected it to start, found its error " +
-                             std::to_string(failed) +
-                             "; ~/.petscrc, .petscrc, petscrc and "
-                             "PETSC_OPTIONS, if any, must be readable and hold '-option value'");
+    throw std::runtime_error("PETSc did not start: its error is " + std::to_string(failed) +
+                             ". Look at ~/.petscrc, .petscrc, petscrc and "
+                             "PETSC_OPTIONS: each must be readable and hold '-option value'");
   std::signal(SIGPIPE, SIG_IGN); // with `| head` the files of the run are still written
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/grid/constants.hpp"
 #include "kernels/step/checks.hpp"
 #include "miniapp/base/error.hpp"
+#include "miniapp/base/printed.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/output_schema.hpp"
@@ -53,8 +54,9 @@ public:
                   std::to_string(m_grid.Lz()) + " m (-grid_Lz)");
     }
     if (!(std::fabs(closure()) < 1e-9))
-      throw Error("the mass budget does not close: the volume misses " + std::to_string(closure()) +
-                  " of itself");
+      throw Error(printed("the mass budget does not close: a fraction of %.1e of the volume is "
+                          "unexplained",
+                          closure()));
     return largest_wish;
   }
 

@@ -145,7 +145,7 @@ TEST_CASE("lines of a manifest that no run has written are complaints, and nothi
     // a record that the file does not have
     std::ofstream(manifest, std::ios::app)
         << with({{"records", 2}, {"sums", {{"thk", {"00", "00"}}, {"no", {"00"}}}}}) << "\n";
-    CHECK_THAT(complaints_of(manifest), ContainsSubstring("variable 'no': expected"));
+    CHECK_THAT(complaints_of(manifest), ContainsSubstring("variable 'no': records are missing"));
   });
 }
 
@@ -182,12 +182,11 @@ TEST_CASE("links and other names that were planted are not followed") {
   MPI_Barrier(MPI_COMM_WORLD);
   if (is_hard) return;
   plant("other.nc.lock");
-  CHECK_REFUSED(writer->open(scratch / "other.nc", series()),
-                "other.nc.lock': expected to create it");
+  CHECK_REFUSED(writer->open(scratch / "other.nc", series()), "other.nc.lock': cannot create it");
   scratch.on_rank_0([&] { std::filesystem::remove(scratch / "manifest.jsonl"); });
   plant("manifest.jsonl");
   CHECK_REFUSED(writer->open(scratch / "third.nc", series()),
-                "manifest.jsonl': expected to append to the manifest");
+                "manifest.jsonl': cannot append to the manifest");
 }
 
 TEST_CASE("no line is lost when several runs append to a manifest") {

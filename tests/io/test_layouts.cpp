@@ -235,7 +235,7 @@ TEST_CASE("what cannot work with a layout is refused with the reason") {
       {"serial/box:2", "format serial gathers to rank 0 by itself"},
       {"serial/morton:1", "format serial gathers to rank 0 by itself"},
       {"hybrid/file-per-aggregator", "writes a NetCDF file per aggregator"},
-      {"pnetcdf/zslab/define=interleaved", "layouts move a record at a time"},
+      {"pnetcdf/zslab/define=interleaved", "a layout whole records"},
       {"pnetcdf/box:0", "expected one of"},
       {"pnetcdf/morton:-1", "expected one of"},
       {"pnetcdf/diagonal", "expected one of"}};

@@ -83,7 +83,7 @@ TEST_CASE("one writer per name, until it closes the file or lets it go") {
   {
     const auto file = writer->open(path, series());
     CHECK_THAT(message([&] { writer->open(path, series()); }),
-               ContainsSubstring("ex.nc': expected to be its only writer, found process ") &&
+               ContainsSubstring("ex.nc': another program writes it: process ") &&
                    ContainsSubstring("ex.nc.lock"));
     writer->open(scratch / "other.nc", series());
   }                            // never closed
@@ -104,7 +104,7 @@ TEST_CASE("a holder that runs or is stopped has the lock; one that was killed ha
   scratch.on_rank_0([&] {
     const std::string path = scratch / "ex.nc", name = path + ".lock";
     const auto is_refused = [&] {
-      CHECK_THAT(try_lock(path), ContainsSubstring("only writer, found process "));
+      CHECK_THAT(try_lock(path), ContainsSubstring("another program writes it: process "));
     };
     Holder holder(path);
     REQUIRE(holder.has_it());
@@ -112,7 +112,7 @@ TEST_CASE("a holder that runs or is stopped has the lock; one that was killed ha
     holder.stop();
     is_refused();
     std::filesystem::resize_file(name, 0); // as before it has written who it is
-    CHECK_THAT(try_lock(path), ContainsSubstring("only writer, found another one"));
+    CHECK_THAT(try_lock(path), ContainsSubstring("another program writes it: unknown"));
     std::ofstream(name) << "a\x1b[2Jb\n";
     CHECK_THAT(try_lock(path), ContainsSubstring("a\\x1b[2Jb"));
     holder.kill_it();
@@ -134,12 +134,12 @@ TEST_CASE("a holder that runs or is stopped has the lock; one that was killed ha
     {
       const io::Lock lock(path);
       std::filesystem::create_hard_link(name, other + ".lock");
-      CHECK_THAT(try_lock(other), ContainsSubstring("only writer"));
+      CHECK_THAT(try_lock(other), ContainsSubstring("another program writes it"));
     }
     CHECK(try_lock(other) == "no error");
     CHECK_FALSE(std::filesystem::exists(other + ".lock"));
     std::filesystem::create_symlink(other, name);
-    CHECK_THAT(try_lock(path), ContainsSubstring("expected to create it"));
+    CHECK_THAT(try_lock(path), ContainsSubstring("cannot create it"));
     std::string text;
     std::getline(std::ifstream(other), text);
     CHECK(text == "precious");
@@ -152,7 +152,7 @@ TEST_CASE("a holder in another process and time namespace has the lock") {
     const std::string path = scratch / "ex.nc";
     Holder holder(path, CLONE_NEWPID | 0x80); // CLONE_NEWTIME
     if (!holder.has_it()) SKIP("no rights to make namespaces");
-    CHECK_THAT(try_lock(path), ContainsSubstring("only writer, found process "));
+    CHECK_THAT(try_lock(path), ContainsSubstring("another program writes it: process "));
   });
 }
 
@@ -175,7 +175,7 @@ TEST_CASE("a lock that is removed while others take it is held by one of them at
           ::unlink((scratch / "holder").c_str());
           n += 1;
         } catch (const io::Error& e) {
-          if (std::strstr(e.what(), "only writer") == nullptr) _exit(2);
+          if (std::strstr(e.what(), "another program writes it") == nullptr) _exit(2);
         }
       }
       _exit(0);

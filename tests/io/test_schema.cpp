@@ -51,7 +51,7 @@ TEST_CASE("a schema that no format could write is refused") {
     s.variables[0].attributes.push_back({"levels", std::vector<double>{}});
   });
   for (const char* name : {"", "-x", "a b", "a/b", "dägg"}) {
-    refused("expected a name of letters", [&](Schema& s) { s.variables[0].name = name; });
+    refused("not a name for NetCDF", [&](Schema& s) { s.variables[0].name = name; });
   }
 }
 

@@ -160,7 +160,7 @@ def test_help_into_a_pipe_that_closes(tmp_path):
     read, write = os.pipe()
     os.close(read)
     with open("/dev/full", "w") as full:
-        for out, status, words in ((write, 0, ""), (full, 2, "nunatak: error: standard output: expected to write all of it, found an error\n")):
+        for out, status, words in ((write, 0, ""), (full, 2, "nunatak: error: standard output: not all of it could be written\n")):
             done = subprocess.run([os.environ["NUNATAK"], "-help"], cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, text=True, timeout=60)
             assert done.returncode == status and done.stderr == words, done
     os.close(write)

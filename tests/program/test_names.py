@@ -109,7 +109,7 @@ def test_input_that_an_output_would_overwrite(nunatak, island, tmp_path):
     (tmp_path / "manifest.jsonl").unlink()
     (tmp_path / "manifest.jsonl").mkdir()
     run = nunatak("-i", "y.nc", "-i_verify", "false", *RUN, "-o", "z.nc")
-    refused(run, "manifest.jsonl': expected to append to the manifest")
+    refused(run, "manifest.jsonl': cannot append to the manifest")
     assert not (tmp_path / "z.nc.tmp").exists()
 
 
@@ -170,4 +170,4 @@ def test_a_limit_of_the_size_of_files_on_several_ranks(nunatak, tmp_path, io_for
     """Before values are sent: MPI-IO and HDF5 may wait for ever after an error of one rank."""
     run = nunatak("-init", "marine", "-grid_dx", "32km", *RUN[2:], "-o", "x.nc", "-io_format", io_format, ranks=3,
                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000000, 5000000)))
-    refused(run, "x.nc.tmp': expected room for ", "File too large (ulimit -f: 5000000 bytes)")
+    refused(run, "x.nc.tmp': no room for ", "File too large (ulimit -f: 5000000 bytes)")
