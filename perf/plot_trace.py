@@ -160,7 +160,7 @@ def plot(calls, result, path, title):
     from scaling_study.plots import STYLE, plt
 
     plt.rcParams.update(STYLE)
-    figure, ((time, place), (histogram, stripes)) = plt.subplots(2, 2, figsize=(12, 8.5))
+    figure, ((time, place), (histogram, stripes)) = plt.subplots(2, 2, figsize=(12, 8.5), layout="constrained")
     figure.suptitle(title)
     for number, operation in enumerate(OPERATIONS):
         chosen = calls[calls.operation == operation]
@@ -171,7 +171,7 @@ def plot(calls, result, path, title):
             time.plot([], [], "s", color=colour, ms=6, label=f"{operation} ({len(chosen)})")
     time.set(title="Calls of each rank", ylabel="rank", ylim=(-0.55, max(calls["rank"], default=0) + 0.55))
     time.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
-    time.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.12), ncol=len(OPERATIONS), handletextpad=0.1, columnspacing=0.8)
+    figure.legend(*time.get_legend_handles_labels(), fontsize=9, loc="outside lower center", ncol=len(OPERATIONS))
 
     moved = calls[calls.operation.isin(["read", "write"]) & (calls.bytes > 0)]
     bytes_of_files = moved.groupby("file").bytes.sum()

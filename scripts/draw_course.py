@@ -4,6 +4,7 @@
     scripts/draw_course.py loggp COUNTS.json PICTURE.png     modelled time against ranks, from nunatak-distance -report
     scripts/draw_course.py labels PICTURE.png                the mask of lab 3 on several cuts, labelled with a mistake
     scripts/draw_course.py roofline SPEED.json PICTURE.png   operations per second against operations per byte, from `check_speed roofline` of lab 12
+    scripts/draw_course.py late PICTURE.png REPORT.json...   bytes that late definitions move, from nunatak-io -report with some numbers of -variables
     scripts/draw_course.py scaling FOLDER PICTURE.png [SIGMA KAPPA]...    speed-up of two parts in the synthetic reports of lab 9, and laws
 """
 
@@ -139,6 +140,27 @@ def draw_roofline(measured, picture):
     figure.savefig(picture, dpi=110)
 
 
+def draw_late(picture, *reports):
+    """For each method its bytes moved over payload, as bars next to each other, in groups by the number of variables."""
+    found = {}
+    for path in reports:
+        report = read(path)
+        for method in report["methods"]:
+            library = {"serial": "NetCDF-C", "pnetcdf": "PnetCDF"}[method["options"]["format"]]
+            name = f"{library}, {'no room' if method['options']['header'] == '0B' else method['options']['header'] + ' of room'} in the header"
+            variables = report["workload"]["text"].rsplit("; ", 1)[1].split()[0]
+            found.setdefault(name, {})[variables] = method["moved_bytes"] / method["payload_bytes"]
+    figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+    for n, (name, moved) in enumerate(found.items()):
+        bars = axes.bar([k + 0.2 * (n - 1.5) for k in range(len(moved))], list(moved.values()), 0.18, color=SAFE[n], label=name)
+        axes.bar_label(bars, [f"{value:.2g}" for value in moved.values()], fontsize=7)
+    axes.set_xticks(range(len(moved)), list(moved))
+    axes.set(xlabel="variables in the file, each defined after the values of the one before", ylabel="bytes moved / payload")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(fontsize=8)
+    figure.savefig(picture, dpi=110)
+
+
 def draw_scaling(folder, picture, *laws):
     """Speed-up in the strong runs, and n/(1 + sigma (n - 1) + kappa n (n - 1)) for each two numbers of `laws`."""
     folder = pathlib.Path(folder)
@@ -171,18 +193,20 @@ def draw_scaling(folder, picture, *laws):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    pictures = parser.add_subparsers(dest="which", required=True, metavar="loggp|labels|roofline|scaling")
+    pictures = parser.add_subparsers(dest="which", required=True, metavar="loggp|labels|roofline|late|scaling")
     for name, draw, source in (("loggp", draw_loggp, "COUNTS.json"), ("labels", draw_labels, None), ("roofline", draw_roofline, "SPEED.json"),
-                               ("scaling", draw_scaling, "FOLDER")):
+                               ("late", draw_late, None), ("scaling", draw_scaling, "FOLDER")):
         one = pictures.add_parser(name)
         files = [source, "PICTURE.png"] if source else ["PICTURE.png"]
         for file in files:
             one.add_argument(file)
         if name == "scaling":
-            one.add_argument("laws", nargs="*", type=float, metavar="SIGMA KAPPA", help="of a curve that is drawn")
+            one.add_argument("more", nargs="*", type=float, metavar="SIGMA KAPPA", help="of a curve that is drawn")
+        if name == "late":
+            one.add_argument("more", nargs="+", metavar="REPORT.json")
         one.set_defaults(draw=draw, files=files)
     arguments = vars(parser.parse_args())
-    arguments["draw"](*[arguments[file] for file in arguments["files"]], *arguments.get("laws", []))
+    arguments["draw"](*[arguments[file] for file in arguments["files"]], *arguments.get("more", []))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,13 @@ def outlines(axes, x, y, mask):
         axes.contour(x, y, np.where(icy, land, np.nan), levels=[0.5], colors="k", linewidths=0.6)
 
 
+def window_of(x, y, icy):
+    """The ranges of x and y that have ice, with a margin; without ice the whole grid."""
+    margin = 0.03 * max(np.ptp(x), np.ptp(y))
+    used = [c[icy.any(axis=n)] if icy.any() else c for n, c in enumerate((x, y))]
+    return [(max(c.min(), u.min() - margin), min(c.max(), u.max() + margin)) for c, u in zip((x, y), used)]
+
+
 def panel(axes, x, y, values, mask, title, label, **style):
     extend = style.pop("extend", "neither")
     ticks = style.pop("ticks", None)
@@ -50,7 +57,7 @@ def panel(axes, x, y, values, mask, title, label, **style):
     axes.set_title(title, fontsize=11)
     axes.set_xlabel("x (km)")
     axes.set_ylabel("y (km)")
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.85, extend=extend, ticks=ticks)
+    bar = axes.figure.colorbar(image, ax=axes, pad=0.01, shrink=0.95, extend=extend, ticks=ticks)
     bar.set_label(label)
     return bar
 
@@ -139,17 +146,17 @@ def main():
         columns = min(2, len(panels))
         rows = (len(panels) + 1) // 2
         times = 1 if args.report else 0  # one more column, for the times
-        figure = plt.figure(figsize=(6.4 * (columns + 0.9 * times), 5.4 * rows), layout="constrained")
+        window = window_of(x, y, icy)
+        (west, east), (south, north) = window
+        height = 4.5 * min(2.0, (north - south) / (east - west)) + 0.8  # of a map of that shape, without an empty margin
+        figure = plt.figure(figsize=(6.4 * (columns + 0.9 * times), height * rows + 0.4), layout="constrained")
         grid = figure.add_gridspec(rows, columns + times, width_ratios=[1] * columns + [0.8] * times)
         if times:
             draw_parts(figure.add_subplot(grid[:, columns]), parts_of(args.report))
         axes = [figure.add_subplot(grid[n // columns, n % columns]) for n in range(len(panels))]
-        rows_with_ice, columns_with_ice = (np.flatnonzero(icy.any(axis=n)) for n in (1, 0))
         for a, (title, label, values, style) in zip(axes, panels):
-            if len(rows_with_ice) > 0:  # the ice, with a margin
-                margin = 0.04 * max(np.ptp(x), np.ptp(y))
-                for set_limits, c, used in ((a.set_xlim, x, columns_with_ice), (a.set_ylim, y, rows_with_ice)):
-                    set_limits(max(c.min(), c[used].min() - margin), min(c.max(), c[used].max() + margin))
+            a.set_xlim(window[0])
+            a.set_ylim(window[1])
             ticks = style.get("ticks")
             bar = panel(a, x, y, values, mask, title, label, **style)
             if isinstance(ticks, list):

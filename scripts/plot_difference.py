@@ -10,7 +10,7 @@ The map (PuOr) is colour-blind safe; black lines are grounding lines, grey lines
 import argparse
 import sys
 
-from plot import FLOATING, GROUNDED, field, outlines  # first: it looks for a Python with the other packages
+from plot import FLOATING, GROUNDED, field, outlines, window_of  # first: it looks for a Python with the other packages
 
 import matplotlib.colors as colors
 import matplotlib.pyplot as plt
@@ -71,23 +71,22 @@ def main():
     for low, high in ((10, 50), (50, 200), (200, 1000), (1000, np.inf)):
         describe(difference, compared & (reference > low) & (reference <= high), f"{low} to {high:g} m/a")
 
-    figure, axes = plt.subplots(figsize=(7.6, 6.2), layout="constrained")
+    (west, east), (south, north) = window_of(x, y, icy)
+    figure, axes = plt.subplots(figsize=(7.6, 5.6 * min(2.0, (north - south) / (east - west)) + 1.1), layout="constrained")
     axes.set_facecolor("0.93")
     still = np.where(icy, 1.0, np.nan)
     axes.pcolormesh(x, y, still, shading="nearest", rasterized=True, cmap=colors.ListedColormap(["0.8"]))
     image = axes.pcolormesh(x, y, 100 * difference, shading="nearest", rasterized=True, cmap="PuOr_r", norm=colors.Normalize(-50, 50))
     outlines(axes, x, y, mask)
-    rows, columns = (np.flatnonzero(icy.any(axis=n)) for n in (1, 0))
-    edge = 0.03 * max(np.ptp(x), np.ptp(y))
-    axes.set_xlim(x[columns[0]] - edge, x[columns[-1]] + edge)
-    axes.set_ylim(y[rows[0]] - edge, y[rows[-1]] + edge)
+    axes.set_xlim(west, east)
+    axes.set_ylim(south, north)
     axes.set_aspect("equal")
     axes.set_xlabel("x (km)")
     axes.set_ylabel("y (km)")
     axes.set_title(f"Sliding speed relative to the reference, where that exceeds {args.above:g} m/a\n"
                    f"median of the size {100 * np.median(np.abs(difference[compared])):.1f} %; "
                    "light grey: no ice, grey: slower ice", fontsize=10)
-    figure.colorbar(image, ax=axes, shrink=0.85, extend="both").set_label("speed / reference - 1 (%)")
+    figure.colorbar(image, ax=axes, pad=0.01, extend="both").set_label("speed / reference - 1 (%)")
     figure.savefig(args.output, dpi=110)
     print(args.output)
 
