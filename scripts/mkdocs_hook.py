@@ -66,8 +66,9 @@ def table_of(program):
             section = option["section"]
             text.append(f"\n**{section}**\n\n| Option | Default | Meaning |\n|---|---|---|")
         default = " ".join((str(option["default"]) or "none", option["unit"])).strip()
-        values = f": {option['values']}" if option["values"] else ""
-        cells = (f"`-{option['name']}`", default, option["description"] + values)
+        values = f": {', '.join(option['values'].split('|'))}" if option["values"] else ""
+        description = re.sub(r"(?<![\w.-])-[A-Za-z]\w+", r"`\g<0>`", option["description"])
+        cells = (f"`-{option['name']}`", default, description + values)
         text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(text)
 
@@ -94,12 +95,12 @@ def moved_links(markdown, source, here):
 
 
 def results():
-    """The table of results of the README."""
-    table = re.search(r"^## Results\n+((?:\|.*\n)+)", (SOURCE / "README.md").read_text(), re.M)[1]
-    return moved_links(table, "README.md", "index.md")
+    """The section of the README."""
+    section = re.search(r"^## Results\n(.*?)^## ", (SOURCE / "README.md").read_text(), re.M | re.S)[1]
+    return moved_links(section, "README.md", "index.md")
 
 
-GENERATED = {"<!-- generated: options -->": options, "<!-- generated: results -->": results}
+GENERATED = {"options": options, "results": results}
 
 
 def on_page_markdown(markdown, page, config, files):
@@ -107,15 +108,14 @@ def on_page_markdown(markdown, page, config, files):
     if here == "index.md":
         page.meta["hide"] = ["navigation", "toc"]
     markdown = moved_links(markdown, here if here in OUTSIDE else "docs/" + here, here)
-    for mark, text in GENERATED.items():
-        if mark in markdown:
-            markdown = markdown.replace(mark, text())
+    markdown = re.sub(r"<!-- generated: (\w+) -->(\n.+)*", lambda found: GENERATED[found[1]](), markdown)  # with what stands there on GitHub
     return markdown.replace("<details>", "<details markdown>")
 
 
 def on_page_content(html, page, config, files):
-    """Words of code with a hyphen that fit into the narrowest window are not broken; blocks of code scroll anyway."""
+    """Dates, and words of code with a hyphen that fit into the narrowest window, are not broken; blocks of code scroll anyway."""
     def marked(found):
         return found[1] + re.sub(r"(?=[^\s<>]*-)[^\s<>]{2,38}(?![^\s<>])", r'<span class="word">\g<0></span>', found[2]) + "</code>"
 
-    return re.sub(r"(?<!<pre>)(<code>)([^<]*)</code>", marked, html)
+    html = re.sub(r"(?<!<pre>)(<code>)([^<]*)</code>", marked, html)
+    return re.sub(r"(?<=>)[^<]+", lambda text: re.sub(r"\b20\d\d-\d\d-\d\d\b", r'<span class="word">\g<0></span>', text[0]), html)

@@ -13,7 +13,7 @@ from .results import Results
 
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells", "repetition", "status", "reason", "report",
           "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "others_running", "steal", "cpu_MHz", "energy_J", "raw", "triad", "manifest")  # the keys of a line of runs.jsonl, in their order
-ERROR = 2  # exit status of the programs: docs/reference/exit-status.md
+ERROR = 2  # exit status of the programs: docs/reference/tools.md
 OF_INPUT = re.compile(r"nunatak[\w-]*: error: (unknown option|option|file) ")
 
 
