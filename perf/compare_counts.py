@@ -23,14 +23,14 @@ import launcher
 # part: (events of PISM, timers of nunatak); a name that ends in * is the beginning of names
 PARTS = {
     "SSA": (["stress_balance.shallow", "ssafd*"], ["stress balance: till; hardness", "stress balance: SSA"]),
-    "SIA, velocity": (["stress_balance.modifier", "sia.*", "stress_balance.strain_heat", "stress_balance.vertical_velocity"],
+    "SIA, velocity": (["stress_balance", "stress_balance.modifier", "sia.*", "stress_balance.strain_heat", "stress_balance.vertical_velocity"],
                       ["stress balance: SIA", "stress balance: 3-D velocity"]),
     "energy": (["energy", "ice_energy", "btu"], ["energy"]),
     "mass transport": (["mass_transport", "ge.*"], ["mass transport"]),
     "ocean": (["ocean*"], ["ocean"]),
     "output": (["io.*"], ["output*"]),
 }
-OTHER = "other"
+LINEAR, OTHER = "SSA, linear solves", "other"
 COLUMNS = ["messages", "kB", "starts", "waits", "reductions", "reduced B", "gathers", "communicators", "solves"]
 REDUCTIONS, GATHERS = ("Allreduce", "Iallreduce", "Reduce", "Scan"), ("Allgather", "Gather", "Bcast", "Alltoall")
 RUNS = {  # name: (program, options)
@@ -44,7 +44,9 @@ RUNS = {  # name: (program, options)
 }
 
 
-def part_of(event, program):
+def part_of(event, program, linear):
+    if linear:
+        return LINEAR
     for part, names in PARTS.items():
         for name in names[0 if program == "pism" else 1]:
             if event == name or (name.endswith("*") and event.startswith(name[:-1])):
@@ -54,10 +56,10 @@ def part_of(event, program):
 
 def counts_of(path, program, ranks):
     """Of a file of the library: part -> column -> number per rank."""
-    table = {part: dict.fromkeys(COLUMNS, 0.0) for part in [*PARTS, OTHER]}
+    table = {part: dict.fromkeys(COLUMNS, 0.0) for part in [LINEAR, *PARTS, OTHER]}
     with open(path, newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
-            part, calls, size = table[part_of(row["part"], program)], int(row["calls"]) / ranks, int(row["bytes"]) / ranks
+            part, calls, size = table[part_of(row["part"], program, row["linear"] == "1")], int(row["calls"]) / ranks, int(row["bytes"]) / ranks
             operation = row["operation"]
             if operation in REDUCTIONS:
                 part["reductions"] += calls
