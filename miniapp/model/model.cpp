@@ -165,6 +165,13 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
 
 void Model::send_as_pism(const std::string& part) { send(*m_ranks, as_pism(part, *m_hybrid)); }
 
+void Model::advance(double dt) {
+  m_hybrid->advance(dt);
+  if (m_as_pism) {
+    const StepPart part(m_watch, "geometry");
+  }
+}
+
 void Model::diagnose(double time) {
   m_hybrid->diagnose();
   const StressBalance& balance = m_hybrid->stress_balance();

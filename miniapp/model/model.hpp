@@ -53,7 +53,7 @@ public:
 
   /// Advances temperature, then thickness, surface and mask by `dt` seconds (0: of the present
   /// state), ghosts included, with flow and melt of the last diagnose().
-  void advance(double dt) { m_hybrid->advance(dt); }
+  void advance(double dt);
 
   const Grid& grid() const { return m_grid; }
   MpiRanks& ranks() { return *m_ranks; }

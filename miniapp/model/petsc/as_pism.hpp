@@ -31,10 +31,13 @@ inline AsPism as_pism(const std::string& part, const Hybrid& hybrid) {
              s.thk, s.thk, s.mask, s.usurf, s.topg, s.thk, s.mask, s.usurf},
             {s.thk, s.usurf, o.melt}};
   if (part == "ocean") // what PISM labels, and the results
-    return {{o.ice_rise_mask, o.ice_rise_mask, o.ocean_mask, o.ocean_mask, o.lake_mask,
-             o.shelf_mask, o.contshelf_mask, o.distance_gl, o.distance_cf, o.melt, o.melt},
+    return {{o.ice_rise_mask, o.ice_rise_mask, o.ocean_mask, o.ocean_mask, o.lake_mask, o.lake_mask,
+             o.shelf_mask, o.contshelf_mask, o.contshelf_mask, o.distance_gl, o.distance_cf, o.melt,
+             o.melt},
             {}};
-  return {};
+  AsPism sent; // "geometry": what PISM mends after calving, its ocean and its mass balance
+  for (int n = 0; n < 13; ++n) sent.fields.insert(sent.fields.end(), {s.thk, s.mask, s.usurf});
+  return part == "geometry" ? sent : AsPism{};
 }
 
 inline void send(MpiRanks& ranks, const AsPism& sent) {
