@@ -36,9 +36,13 @@ void Hybrid::advance(double dt) {
   if (m_options.energy) {
     const StepPart part(m_ranks, "energy");
     m_energy.step(m_states, m_stress_balance.flows(), m_forcings, dt);
+    if (m_options.temperature_apart)
+      launch_ghosts(m_ranks,
+                    [this](std::size_t n) -> std::vector<Ghosted> { return {m_states[n].temp}; });
   }
   const StepPart part(m_ranks, "mass transport");
-  m_transport.step(m_states, m_stress_balance.flows(), m_forcings, m_melt, dt, m_options.energy);
+  m_transport.step(m_states, m_stress_balance.flows(), m_forcings, m_melt, dt,
+                   m_options.energy && !m_options.temperature_apart);
 }
 
 std::vector<StepSums> Hybrid::step_sums() const {

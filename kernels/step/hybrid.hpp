@@ -27,6 +27,7 @@ struct HybridOptions {
   TillLaw till = SsaOptions{}.till(); ///< sliding law of the SSA, for frictional heating
   std::optional<PicoOptions> pico;    ///< none: no melt below shelves
   bool energy = true;                 ///< false: the temperature is constant
+  bool temperature_apart = false;     ///< its ghosts are not sent with those of the thickness
   double dt_max = seconds_per_year;   ///< s
 };
 

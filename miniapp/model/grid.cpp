@@ -113,6 +113,22 @@ DM Dmda::dm(int dof) {
   return handle.get();
 }
 
+DM Dmda::wide(int dof) {
+  Handle& handle = m_wide[dof];
+  if (!handle) {
+    DM dm = nullptr;
+    const Decomposition& d = m_decomposition;
+    const PetscInt *columns = nullptr, *rows = nullptr;
+    NUNATAK_PETSC(DMDAGetOwnershipRanges(m_dms.at(1).get(), &columns, &rows, nullptr));
+    NUNATAK_PETSC(DMDACreate2d(PetscObjectComm(reinterpret_cast<PetscObject>(m_dms.at(1).get())),
+                               DM_BOUNDARY_PERIODIC, DM_BOUNDARY_PERIODIC, DMDA_STENCIL_BOX, d.Mx,
+                               d.My, d.px, d.py, dof, 2, columns, rows, &dm));
+    handle.reset(dm);
+    NUNATAK_PETSC(DMSetUp(dm));
+  }
+  return handle.get();
+}
+
 Grid make_grid(MPI_Comm comm, const Axis& x, const Axis& y, int px, int py) {
   Grid grid;
   check_da_option("-da_refine", 0, 30);

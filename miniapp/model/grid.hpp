@@ -35,6 +35,8 @@ public:
 
   /// The DMDA with `dof` values per cell: DMDACreateCompatibleDMDA on first use. Collective.
   DM dm(int dof = 1);
+  /// The same patches as PISM has them: periodic, with a box stencil of width 2. Collective.
+  DM wide(int dof);
 
   /// Cells and patches of the DMDA: DMDAGetOwnershipRanges, DMDAGetNeighbors.
   const Decomposition& decomposition() const { return m_decomposition; }
@@ -44,7 +46,7 @@ private:
     void operator()(DM dm) const { DMDestroy(&dm); }
   };
   using Handle = std::unique_ptr<std::remove_pointer_t<DM>, Destroy>;
-  std::map<int, Handle> m_dms; // key: values per cell
+  std::map<int, Handle> m_dms, m_wide; // key: values per cell
   Decomposition m_decomposition;
 };
 

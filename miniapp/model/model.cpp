@@ -2,6 +2,7 @@
 
 #include "kernels/grid/constants.hpp"
 #include "miniapp/model/output_schema.hpp"
+#include "miniapp/model/petsc/as_pism.hpp"
 #include "miniapp/model/petsc/dmda_ranks.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "miniapp/model/session.hpp"
@@ -69,6 +70,7 @@ HybridOptions hybrid_options(const Options& options) {
   hybrid.till = ssa_options(options).till();
   if (options.ocean != "none") hybrid.pico = options.pico;
   hybrid.energy = options.energy == "on";
+  hybrid.temperature_apart = options.halo == "pism";
   hybrid.dt_max = options.dt_max * seconds_per_year;
   return hybrid;
 }
@@ -134,10 +136,10 @@ SsaOptions ssa_options(const Options& options) {
 
 // The order matters: horizontal grid, arrays, state, levels that cover the ice, physics.
 Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
-    : m_watch(timers), m_log(log), m_initial(options, comm, log),
+    : m_watch(timers, *this), m_log(log), m_initial(options, comm, log),
       m_grid(m_initial.horizontal_grid(comm)),
       m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)),
-      m_view_solver(options.ssa_view) {
+      m_view_solver(options.ssa_view), m_as_pism(options.halo == "pism") {
   m_ranks->set_watch(m_watch);
   const Patch patch = m_ranks->patch();
   State state(patch);
@@ -159,6 +161,15 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
   m_hybrid = std::make_unique<Hybrid>(*m_ranks, m_grid.dx, m_grid.dy, m_levels,
                                       hybrid_options(options), std::move(sliding),
                                       std::vector<State>{state}, std::vector<Forcing>{forcing});
+}
+
+void Model::send_as_pism(const std::string& part) { send(*m_ranks, as_pism(part, *m_hybrid)); }
+
+void Model::advance(double dt) {
+  m_hybrid->advance(dt);
+  if (m_as_pism) {
+    const StepPart part(*m_ranks, "geometry");
+  }
 }
 
 void Model::diagnose(double time) {

@@ -53,7 +53,7 @@ public:
 
   /// Advances temperature, then thickness, surface and mask by `dt` seconds (0: of the present
   /// state), ghosts included, with flow and melt of the last diagnose().
-  void advance(double dt) { m_hybrid->advance(dt); }
+  void advance(double dt);
 
   const Grid& grid() const { return m_grid; }
   MpiRanks& ranks() { return *m_ranks; }
@@ -76,20 +76,29 @@ public:
   nlohmann::json report();   ///< input, ssa, ocean, messages
 
 private:
-  // Timers of the parts of a step.
+  // Timers of the parts of a step; sends what PISM does in them (-halo pism).
   class Watch final : public StepWatch {
   public:
-    explicit Watch(Timers& timers) : m_timers(timers) {}
-    void begin(const char* part) override { m_scope.emplace(m_timers, part); }
-    void end() override { m_scope.reset(); }
+    Watch(Timers& timers, Model& model) : m_timers(timers), m_model(model) {}
+    void begin(const char* part) override {
+      m_part = part;
+      m_scope.emplace(m_timers, part);
+    }
+    void end() override {
+      if (m_model.m_as_pism) m_model.send_as_pism(m_part);
+      m_scope.reset();
+    }
     void begin_share(const char* share) override { m_timers.begin_share(share); }
     void end_share() override { m_timers.end_share(); }
 
   private:
     Timers& m_timers;
+    Model& m_model;
+    std::string m_part;
     std::optional<Timers::Scope> m_scope;
   };
 
+  void send_as_pism(const std::string& part);
   nlohmann::json ssa_report() const;
   nlohmann::json ocean_report() const;
 
@@ -101,7 +110,7 @@ private:
   Levels m_levels;
   std::unique_ptr<Hybrid> m_hybrid;
   Array2<double> m_speed_surface, m_speed_base; // of the last fields()
-  bool m_view_solver;
+  bool m_view_solver, m_as_pism;
   nlohmann::json m_solves = nlohmann::json::array();         // an entry per SSA solve
   std::int64_t m_updates = 0, m_kept = 0, m_collectives = 0; // of PICO
 };

@@ -34,7 +34,7 @@ Option duration(const std::string& name, double& seconds, const std::string& doc
 /// The options that -like sets, with their values.
 std::vector<std::pair<std::string, std::string>> like(const std::string& name) {
   if (name == "none") return {};
-  return {{"halo", "dmda"},
+  return {{"halo", "pism"},
           {"ssa_solver", "pism"},
           {"pico_distance", name == "pism" ? "sweep" : "bfs"},
           {"pico_batch", "no"},
@@ -91,9 +91,10 @@ void add_start_and_grid(OptionTable& table, Options& o) {
   table.add(number("grid_py", o.py, "", "ranks along y (0: chosen by PETSc's DMDA)", 0));
   add_grid_cut(table, o.cut);
   table.add(
-      choice("halo", o.halo, "auto|packed|loops|dmda",
+      choice("halo", o.halo, "auto|packed|loops|dmda|pism",
              "ghost exchange: one message per neighbour for all arrays, packed on the host or by "
-             "kernels (auto: by kernels on a GPU), or array by array through the DMDA's scatter"));
+             "kernels (auto: by kernels on a GPU), or array by array through the DMDA's scatter "
+             "(pism: two cells wide and periodic, as PISM's)"));
   table.add(choice("gpu_aware_mpi", o.gpu_aware_mpi, "auto|on|off",
                    "messages of -halo loops from GPU memory, or from pinned host memory (auto: as "
                    "MPI reports)"));
@@ -158,8 +159,8 @@ void add_ice(OptionTable& table, Options& o) {
   table.add(
       choice("ssa_solver", o.ssa_solver, "auto|own|petsc|pism",
              "built-in Newton and conjugate gradients, or PETSc's SNES and KSP (auto: petsc if "
-             "one of its options is given; pism: petsc with GMRES, block Jacobi and ILU(0), "
-             "unless others are given)"));
+             "one of its options is given; pism: petsc with the method, tolerances and matrix of "
+             "PISM's finite elements, unless others are given)"));
   add_ssa_options(table, o.ssa);
   table.add(
       flag("ssa_view", o.ssa_view, "description of the solver, printed after the first solve"));

@@ -83,8 +83,8 @@ void require_levels(const std::string& levels, const Decomposition& d) {
 
 class SsaSnes final : public SsaSolver {
 public:
-  SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options, Dmda* grid)
-      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_options(options),
+  SsaSnes(MpiRanks& ranks, double dx, double dy, const SsaOptions& options, bool pism, Dmda* grid)
+      : m_ranks(ranks), m_dx(dx), m_dy(dy), m_options(options), m_pism(pism),
         m_assembly(ranks, dx, dy, options.glen(), options.till(), options.till_subgrid) {
     if (!given("-snes_grid_sequence").empty()) {
       throw Error(
@@ -100,11 +100,17 @@ public:
           ranks.comm(), DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
       grid = m_own_grid.get();
     }
-    NUNATAK_PETSC(DMClone(grid->dm(2), &m_dm)); // SNES attaches its callbacks to it
+    // SNES attaches its callbacks to it
+    NUNATAK_PETSC(DMClone(m_pism ? grid->wide(2) : grid->dm(2), &m_dm));
+    if (m_pism) {
+      NUNATAK_PETSC(DMSetMatType(m_dm, MATBAIJ));
+      NUNATAK_PETSC(DMCreateLocalVector(m_dm, &m_local));
+    }
   }
 
   ~SsaSnes() override {
     destroy();
+    VecDestroy(&m_local);
     DMDestroy(&m_dm);
   }
 
@@ -166,9 +172,13 @@ public:
     NUNATAK_PETSC(KSPGetType(ksp, &type));
     NUNATAK_PETSC(KSPGetTolerances(ksp, &tolerance, nullptr, nullptr, nullptr));
     std::ostringstream text;
+    PetscReal reduction = 0.0;
+    NUNATAK_PETSC(SNESGetTolerances(m_snes, nullptr, &reduction, nullptr, nullptr, nullptr));
     text << m_report.unknown_cells << " cells with two unknowns, " << m_report.excluded_cells
-         << " excluded; Picard to Newton, weighted by element, until |residual| <= "
-         << m_options.tolerance << " |load|; " << type << " until " << tolerance << "; ";
+         << " excluded; " << (m_pism ? "Newton" : "Picard to Newton, weighted by element")
+         << ", until |residual| <= " << (m_pism ? reduction : m_options.tolerance)
+         << (m_pism ? " |first residual|" : " |load|") << "; " << type << " until " << tolerance
+         << "; ";
     if (m_multigrid == nullptr) {
       text << "PETSc's " << m_pc_type;
     } else {
@@ -185,7 +195,7 @@ private:
     destroy();
     m_rows = Rows<double>("ssa_rows", m_ranks.patch(), 36);
     NUNATAK_PETSC(DMCreateMatrix(m_dm, &m_matrix));
-    NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
+    if (!m_pism) NUNATAK_PETSC(MatSetOption(m_matrix, MAT_SPD, PETSC_TRUE));
     NUNATAK_PETSC(MatCreateVecs(m_matrix, &m_x, &m_r));
     NUNATAK_PETSC(SNESCreate(m_ranks.comm(), &m_snes));
     NUNATAK_PETSC(SNESSetOptionsPrefix(m_snes, "ssa_"));
@@ -193,13 +203,22 @@ private:
     NUNATAK_PETSC(SNESSetFunction(m_snes, m_r, set_residual, this));
     NUNATAK_PETSC(SNESSetJacobian(m_snes, m_matrix, m_matrix, set_jacobian, this));
     NUNATAK_PETSC(SNESSetType(m_snes, SNESNEWTONLS));
+    KSP ksp = nullptr;
+    PC pc = nullptr;
+    NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
+    NUNATAK_PETSC(KSPGetPC(ksp, &pc));
+    choose_preconditioner(pc);
+    if (m_pism) { // everything else as PETSc has it, as in PISM's finite elements
+      NUNATAK_PETSC(SNESSetTolerances(m_snes, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT,
+                                      2 * m_options.max_steps, PETSC_DEFAULT));
+      NUNATAK_PETSC(SNESSetConvergenceHistory(m_snes, nullptr, nullptr, PETSC_DEFAULT, PETSC_TRUE));
+      NUNATAK_PETSC(SNESSetFromOptions(m_snes));
+      return;
+    }
     SNESLineSearch search = nullptr;
     NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
     NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
     NUNATAK_PETSC(SNESLineSearchShellSetApply(search, slope_search, this));
-    KSP ksp = nullptr;
-    PC pc = nullptr;
-    NUNATAK_PETSC(SNESGetKSP(m_snes, &ksp));
     // a cycle of kernels/multigrid/ is not symmetric
     NUNATAK_PETSC(KSPSetType(ksp, m_pc_type.empty() ? KSPFCG : KSPCG));
     NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
@@ -207,8 +226,6 @@ private:
     const double tolerance = // without local solves, half of the own solver's
         linear ? 0.1 * m_options.tolerance : 0.5 * m_options.linear_tolerance;
     NUNATAK_PETSC(KSPSetTolerances(ksp, tolerance, 0.0, PETSC_DEFAULT, 1000));
-    NUNATAK_PETSC(KSPGetPC(ksp, &pc));
-    choose_preconditioner(pc);
     NUNATAK_PETSC(SNESSetTolerances(m_snes, 0.0, 0.0, 0.0, m_options.max_steps, PETSC_MAX_INT));
     NUNATAK_PETSC(SNESSetFromOptions(m_snes));
   }
@@ -255,17 +272,21 @@ private:
   }
 
   void iterate(double start) {
-    PetscReal speed = 0.0;
-    NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
-    m_next = speed == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
-    NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
-    NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // SNESSolve will not recompute it
-    NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
-    if (m_report.load_norm == 0.0)
-      m_report.load_norm = m_report.initial_residual; // driven by prescribed velocities only
-    if (given("-snes_atol").empty())                  // create() sets the other tolerances
-      NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm,
-                                      PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT));
+    m_next = ssa::Linearisation::newton;
+    if (!m_pism) {
+      PetscReal speed = 0.0;
+      NUNATAK_PETSC(VecNorm(m_x, NORM_INFINITY, &speed));
+      m_next = speed == 0.0 ? ssa::Linearisation::at_rest : ssa::Linearisation::picard;
+      NUNATAK_PETSC(SNESComputeFunction(m_snes, m_x, m_r));
+      NUNATAK_PETSC(SNESSetInitialFunction(m_snes, m_r)); // SNESSolve will not recompute it
+      NUNATAK_PETSC(VecNorm(m_r, NORM_2, &m_report.initial_residual));
+      if (m_report.load_norm == 0.0)
+        m_report.load_norm = m_report.initial_residual; // driven by prescribed velocities only
+      if (given("-snes_atol").empty())                  // create() sets the other tolerances
+        NUNATAK_PETSC(SNESSetTolerances(m_snes, m_options.tolerance * m_report.load_norm,
+                                        PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT,
+                                        PETSC_DEFAULT));
+    }
     m_report.seconds_setup = MPI_Wtime() - start - m_report.seconds_residual;
 
     NUNATAK_PETSC(SNESSolve(m_snes, nullptr, m_x));
@@ -278,12 +299,18 @@ private:
     m_report.steps = static_cast<int>(steps);
     m_report.linear_iterations = static_cast<int>(linear);
     m_report.reason = SNESConvergedReasons[why];
+    if (m_pism) {
+      PetscReal* history = nullptr;
+      NUNATAK_PETSC(SNESGetConvergenceHistory(m_snes, &history, nullptr, nullptr));
+      m_report.initial_residual = history[0];
+    }
     set_velocity(m_x);
     if (why < 0) fail(why);
   }
 
   void set_velocity(Vec x) {
     Kokkos::fence("ssa: before the velocity is set");
+    if (m_pism) return set_velocity_with_ghosts(x);
     NUNATAK_PETSC(read_pairs(patch(), x, [this](int n, const double* pair) {
       const auto [j, i] = patch().cell(n);
       m_u(j, i) = pair[0];
@@ -292,14 +319,47 @@ private:
     m_ranks.update_ghosts({m_u, m_v});
   }
 
+  /// The ghosts of both components together, as SNES has them on a DMDA.
+  void set_velocity_with_ghosts(Vec x) {
+    const PetscScalar* values = nullptr;
+    NUNATAK_PETSC(DMGlobalToLocal(m_dm, x, INSERT_VALUES, m_local));
+    NUNATAK_PETSC(VecGetArrayRead(m_local, &values));
+    const Patch& p = patch().patch;
+    for (int j = 0; j < p.ym + 2; ++j) {
+      for (int i = 0; i < p.xm + 2; ++i) {
+        const PetscScalar* const pair = values + 2 * local_cell(j, i);
+        m_u(j, i) = pair[0];
+        m_v(j, i) = pair[1];
+      }
+    }
+    NUNATAK_PETSC(VecRestoreArrayRead(m_local, &values));
+    for (const Array2<double>& a : {m_u, m_v})
+      replicate_edges(m_ranks.decomposition(), p, reinterpret_cast<std::byte*>(a.data()),
+                      sizeof(double));
+  }
+
+  /// Number of a cell, (j, i) with one ring of ghosts, in a local Vec.
+  PetscInt local_cell(int j, int i) const {
+    const int more = m_pism ? 1 : 0; // rings of ghosts there that fields do not have
+    return (j + more) * (patch().patch.xm + 2 + 2 * more) + i + more;
+  }
+  /// No neighbours across an edge of the domain.
+  bool is_inside(int j, int i) const {
+    const Patch& p = patch().patch;
+    const Decomposition& d = m_ranks.decomposition();
+    const auto within = [](int n, int size, bool periodic) {
+      return periodic || (n >= 0 && n < size);
+    };
+    return within(p.global_j(j), p.My, d.periodic_y) && within(p.global_i(i), p.Mx, d.periodic_x);
+  }
+
   void assemble(Mat matrix) const {
     const Patch& p = patch().patch;
-    const int stride = p.xm + 2;
     const double identity[4] = {1.0, 0.0, 0.0, 1.0};
     NUNATAK_PETSC(MatZeroEntries(matrix)); // cells that are no unknowns any more
     for (int j = 1; j <= p.ym; ++j) {
       for (int i = 1; i <= p.xm; ++i) {
-        const PetscInt cell = j * stride + i;
+        const PetscInt cell = local_cell(j, i);
         if (patch().unknown(j, i) == 0) {
           NUNATAK_PETSC(
               MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
@@ -308,7 +368,8 @@ private:
         PetscInt columns[9];
         double values[36]; // two rows of 18
         for (int slot = 0; slot < 9; ++slot) {
-          columns[slot] = cell + (slot / 3 - 1) * stride + slot % 3 - 1;
+          const int row = j + slot / 3 - 1, column = i + slot % 3 - 1;
+          columns[slot] = is_inside(row, column) ? local_cell(row, column) : -1; // -1: none
           for (int m = 0; m < 4; ++m)
             values[18 * (m / 2) + 2 * slot + m % 2] = m_rows(j, i, 4 * slot + m);
         }
@@ -351,7 +412,7 @@ private:
     ssa::jacobian(s.patch(), s.m_u, s.m_v, s.m_next, s.m_rows);
     Kokkos::fence("ssa: rows for PETSc");
     s.assemble(matrix);
-    s.m_next = ssa::Linearisation::weighted;
+    if (!s.m_pism) s.m_next = ssa::Linearisation::weighted;
     s.m_report.seconds_jacobian += MPI_Wtime() - start;
     return 0;
   }
@@ -419,10 +480,12 @@ private:
   MpiRanks& m_ranks;
   double m_dx, m_dy;
   SsaOptions m_options;
+  bool m_pism; ///< PISM's finite elements: see ssa.hpp
   SsaAssembly m_assembly;
   std::string m_pc_type = given("-pc_type"); // "": the multigrid of kernels/
   std::unique_ptr<Dmda> m_own_grid;
   DM m_dm = nullptr;
+  Vec m_local = nullptr; // with ghosts, if m_pism
 
   // the multigrid needs new ones for other unknowns
   SNES m_snes = nullptr;
@@ -461,7 +524,7 @@ std::unique_ptr<SsaSolver> make_ssa_solver(MpiRanks& ranks, double dx, double dy
     set_defaults({{"-ssa_ksp_type", KSPGMRES}, {"-ssa_pc_type", PCBJACOBI}});
     if (given("-pc_type") == PCBJACOBI) set_defaults({{"-ssa_sub_pc_type", PCILU}});
   }
-  return std::make_unique<SsaSnes>(ranks, dx, dy, options, grid);
+  return std::make_unique<SsaSnes>(ranks, dx, dy, options, solver == "pism", grid);
 }
 
 } // namespace nunatak

@@ -4,7 +4,10 @@
 //   -ssa_solver auto    own, unless a PETSc option is given for it
 //               own     conjugate gradients with one reduction per iteration
 //               petsc   PETSc's options have the prefix ssa_: -ssa_ksp_type, -ssa_pc_type, ...
-//               pism    petsc with GMRES, block Jacobi and ILU(0), which such options replace
+//               pism    as PISM's finite elements, which such options replace: Newton with the line
+//                       search, norms and tolerances of PETSc's defaults, GMRES(30), block Jacobi
+//                       and ILU(0) of a matrix in blocks on PISM's DMDA (Dmda::wide): 50 entries in
+//                       a row, of which 18 are not zero. -ssa_tolerance does not apply.
 //
 // The PETSc solver has two values in every cell of the grid's DMDA, with or without moving ice, and
 // the matrix of DMCreateMatrix: 18 nonzeros per row, from kernels/multigrid/nine_point.hpp in cells

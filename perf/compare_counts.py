@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Count what PISM and nunatak send for the same steps, part by part, with perf/count's library (libnunatak_count.so).
+
+    perf/compare_counts.py --pism DIR --nunatak EXE --count LIB --data antarctica.nc --ranks 4 16 64 --json counts.json
+
+The case and the command lines are those of compare_pism.py. Counts are those of a step and a rank, on average over ranks and over the steps
+after the first: those of a run of --steps steps less those of a run of one, both with the same start and end. Output: one state.
+Ranks may outnumber cores: counts do not mind.
+"""
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import shlex
+import sys
+import tempfile
+
+import compare_pism
+import launcher
+
+# part: (events of PISM, timers of nunatak); a name that ends in * is the beginning of names
+PARTS = {
+    "SSA": (["stress_balance.shallow", "ssafd*"], ["stress balance: till; hardness", "stress balance: SSA"]),
+    "SIA, velocity": (["stress_balance", "stress_balance.modifier", "sia.*", "stress_balance.strain_heat", "stress_balance.vertical_velocity"],
+                      ["stress balance: SIA", "stress balance: 3-D velocity"]),
+    "energy": (["energy", "ice_energy", "btu"], ["energy"]),
+    "mass transport": (["mass_transport", "ge.*"], ["mass transport"]),
+    "ocean": (["ocean*"], ["ocean"]),
+    "output": (["io.*"], ["output*"]),
+}
+LINEAR, OTHER = "SSA, linear solves", "other"
+COLUMNS = ["messages", "kB", "starts", "waits", "reductions", "reduced B", "gathers", "communicators", "solves"]
+REDUCTIONS, GATHERS = ("Allreduce", "Iallreduce", "Reduce", "Scan"), ("Allgather", "Gather", "Bcast", "Alltoall")
+RUNS = {  # name: (program, options)
+    "PISM, finite differences": ("pism", ""),
+    "PISM, finite elements": ("pism", "-ssa_method fem"),
+    "PISM, finite elements, 1e-2": ("pism", "-ssa_method fem -ksp_rtol 1e-2"),
+    "-like pism": ("nunatak", "-like pism"),
+    "-like pism2026": ("nunatak", "-like pism2026"),
+    "-like pism, 1e-2": ("nunatak", "-like pism -ssa_ksp_rtol 1e-2"),
+    "default": ("nunatak", ""),
+}
+
+
+def part_of(event, program, linear):
+    if linear:
+        return LINEAR
+    for part, names in PARTS.items():
+        for name in names[0 if program == "pism" else 1]:
+            if event == name or (name.endswith("*") and event.startswith(name[:-1])):
+                return part
+    return OTHER
+
+
+def counts_of(path, program, ranks):
+    """Of a file of the library: part -> column -> number per rank."""
+    table = {part: dict.fromkeys(COLUMNS, 0.0) for part in [LINEAR, *PARTS, OTHER]}
+    with open(path, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            part, calls, size = table[part_of(row["part"], program, row["linear"] == "1")], int(row["calls"]) / ranks, int(row["bytes"]) / ranks
+            operation = row["operation"]
+            if operation in REDUCTIONS:
+                part["reductions"] += calls
+                part["reduced B"] += size
+            elif operation in GATHERS:
+                part["gathers"] += calls
+            elif operation == "Message":
+                part["messages"] += calls
+                part["kB"] += size / 1000
+            else:
+                column = {"Start": "starts", "Wait": "waits", "Communicator": "communicators", "Solve": "solves"}.get(operation)
+                if column:
+                    part[column] += calls
+    return table
+
+
+def run(case, a, ranks, name, steps):
+    """One run of a program with the library: its counts and its iterations, nonlinear and linear."""
+    program, options = RUNS[name]
+    counts = os.path.join(case.folder, "counts.csv")
+    if program == "pism":
+        command = compare_pism.pism_command(a.pism, case.case, steps, "end.nc", options.split())
+        command = [word for word in command if not word.startswith((":log.py", "-log_view"))]
+    else:
+        command = compare_pism.nunatak_command(a.nunatak, case.own_case, steps, "end.nc", options.split())
+    text, _ = compare_pism.run(a.mpiexec, ranks, ["env", f"LD_PRELOAD={a.count}", f"NUNATAK_COUNTS={counts}", *command], case.folder)
+    if program == "pism":
+        pairs = [compare_pism.linear_iterations(text, prefix) for prefix in ("ssafd_", "")]
+        iterations = [pairs[0][k] + pairs[1][k] for k in (0, 1)]
+    else:
+        iterations = [case.report()["ssa"][key] for key in ("steps", "linear_iterations")]
+    return counts_of(counts, program, ranks), iterations
+
+
+def per_step(case, a, ranks, name):
+    """Counts and iterations of a step after the first."""
+    (few, first), (many, last) = (run(case, a, ranks, name, steps) for steps in (1, a.steps))
+    n = a.steps - 1
+    parts = {part: {c: (many[part][c] - few[part][c]) / n for c in COLUMNS} for part in many}
+    parts["output"] = many["output"]
+    return {"parts": parts, "nonlinear": (last[0] - first[0]) / n, "linear": (last[1] - first[1]) / n}
+
+
+def vector(parts, columns=("messages", "kB", "reductions", "gathers", "waits")):
+    """Counters of all parts but output as logarithms, for the cosine of two runs."""
+    return [math.log1p(max(0.0, parts[part][c])) for part in parts if part != "output" for c in columns]
+
+
+def cosine(one, other):
+    return sum(x * y for x, y in zip(one, other)) / math.sqrt(sum(x * x for x in one) * sum(y * y for y in other))
+
+
+def print_table(ranks, table):
+    say = compare_pism.say
+    say(f"\n{ranks} ranks, per step and rank" + "".join(f"{c:>14s}" for c in COLUMNS))
+    for name, found in table.items():
+        say(f"{name}: {found['nonlinear']:.1f} nonlinear, {found['linear']:.1f} linear iterations")
+        for part, counts in found["parts"].items():
+            say(f"    {part:20s}     " + "".join(f"{counts[c]:14.1f}" for c in COLUMNS))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pism", required=True, metavar="DIR", help="folder of PISM's programs")
+    parser.add_argument("--nunatak", required=True, metavar="EXE", help="our program")
+    parser.add_argument("--count", required=True, metavar="LIB", help="libnunatak_count.so")
+    parser.add_argument("--data", nargs="+", required=True, metavar="FILE", help="as of compare_pism.py")
+    parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[4, 16, 64])
+    parser.add_argument("--steps", type=int, default=3, help="steps of the longer run (default 3)")
+    parser.add_argument("--runs", nargs="+", default=list(RUNS), metavar="NAME", help="of " + "; ".join(RUNS))
+    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
+    parser.add_argument("--json", metavar="FILE", help="write the JSON there")
+    a = parser.parse_args()
+    a.pism, a.nunatak, a.count = map(os.path.abspath, (a.pism, a.nunatak, a.count))
+    a.data, a.ours = [os.path.abspath(p) for p in a.data], ""
+    result = {"command": shlex.join(["perf/compare_counts.py", *map(os.path.basename, sys.argv[1:])]), "ranks": {}}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            case = compare_pism.Antarctica(a, folder)
+            result["grid"], result["levels"], result["steps"] = [*case.shape], compare_pism.LEVELS, a.steps
+            for ranks in a.ranks:
+                table = result["ranks"][ranks] = {}
+                for name in a.runs:
+                    table[name] = per_step(case, a, ranks, name)
+                print_table(ranks, table)
+                if a.runs[0] in table:
+                    for name in a.runs:
+                        alike = {n: round(cosine(vector(table[n]["parts"]), vector(table[name]["parts"])), 4) for n in a.runs}
+                        table[name]["cosine"] = alike
+        except compare_pism.RunFailed as error:
+            sys.exit(f"compare_counts.py: {error}")
+    text = json.dumps(result, indent=1)
+    if a.json:
+        with open(a.json, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
