@@ -94,6 +94,8 @@ def records(folder):
     ("strong: {nodes: []}", "key 'strong.nodes': expected a list of different whole numbers of 1 or more, found the list []"),
     ("strong: 8", "key 'strong': expected keys with values, found '8'"),
     ("weak: {nodes: [1]}", "key 'weak': expected the key cells_per_rank, found none"),
+    ("strong: {nodes: [1]}\nmodel: {options: -steps 2}", "key 'model': expected the key strong, weak, or both, found neither"),
+    ("strong: {nodes: [1]}\nprogram: nunatak-io\nmodel: {strong: [4]}", "key 'model': expected model of nunatak, found nunatak-io"),
     ("strong: {nodes: [0]}", "key 'strong.nodes.0': expected a whole number of 1 or more, found '0'"),
     ("strong: {nodes: [1], ranks: [1]}", "key 'strong': expected either nodes or ranks, found both"),
     ("strong: {nodes: [1]}\ntime_limit: 2 fortnights", "key 'time_limit': expected a time like 90s, 2m or 1h, found '2 fortnights'"),
