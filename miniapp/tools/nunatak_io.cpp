@@ -86,8 +86,8 @@ struct BenchOptions {
     table.add(text("o", folder, "folder, in which nunatak-io.files is created and removed"));
     table.add(flag("keep", keep, "the files of the last repetition are kept"));
     table.add(text("report", json, "JSON file of all measurements"));
-    std::vector<std::string> notes{"Workloads, with -scale 1: gigabytes per record"};
-    for (const std::string& line : workload_table()) notes.push_back("  " + line);
+    std::vector<std::string> notes{"Workloads with a name"};
+    for (const auto& [name, text] : named_workloads()) notes.push_back("  " + name);
     table.notes(notes);
   }
 };
@@ -192,11 +192,11 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
     return Record{{"min", -most[1]}, {"max", most[0]}, {"sum", sum}};
   };
   Record dimensions;
-  for (const WorkloadDimension& d : workload.dimensions) dimensions[d.name] = d.length;
+  for (const WorkloadDimension& d : workload.dimensions)
+    if (d.length > 0) dimensions[d.name] = d.length;
   return {{"name", workload.name},
           {"scale", options.workload.scale},
           {"text", workload.text},
-          {"unscaled", workload.unscaled},
           {"order", workload.order},
           {"dimensions", dimensions},
           {"variables", workload.variables.size()}, // includes time
@@ -286,8 +286,7 @@ struct Repetitions {
 void print(const BenchOptions& options, const Record& json) {
   const Record &host = json["host"], &workload = json["workload"];
   std::cout << workload["name"].get<std::string>() << ", scale " << options.workload.scale;
-  if (workload["text"] != workload["unscaled"])
-    std::cout << " (not the size of that name: " << workload["unscaled"].get<std::string>() << ")";
+  if (options.workload.scale != "1") std::cout << " (not the size of that name)";
   std::cout << ": " << workload["text"].get<std::string>() << "; " << json["raw"]["bytes"]
             << " bytes in " << options.records << " record(s), " << host["ranks"] << " ranks on "
             << host["nodes"] << " node(s) of " << host["cores_per_node"] << " cores, "
@@ -325,7 +324,7 @@ void run_raw(const BenchOptions& options, MPI_Comm comm) {
 void run(const BenchOptions& options, MPI_Comm comm) {
   // 1. what is written, how and where; impossible requests fail before anything is written
   const Workload workload = make_workload(options.workload, comm);
-  if (workload.record.empty() && options.records > 1)
+  if (workload.record == none && options.records > 1)
     throw Error("option -records: expected 1 with a workload without record dimension, found " +
                 std::to_string(options.records));
   std::vector<Method> methods = methods_of(options, workload.order, comm);

@@ -26,8 +26,10 @@ public:
   Arrays(Workload workload, int rank, int ranks);
 
   const Workload& workload() const { return m_workload; }
-  /// The memory of this rank's arrays.
-  std::size_t bytes() const;
+  /// The memory of this rank's arrays; their blocks and, in a record, runs of the file.
+  std::size_t bytes() const { return m_bytes; }
+  std::size_t n_blocks() const { return m_blocks; }
+  std::size_t runs() const { return m_runs; }
 
   /// Fills all arrays with a record, unless they hold it; arrays without records are filled once.
   void fill(std::size_t record);
@@ -37,8 +39,6 @@ public:
 
   /// What all ranks put of each variable of schema_of(), for the plan of a writer. Collective.
   std::vector<io::Parts> parts(MPI_Comm comm) const;
-  /// Blocks of all variables, and runs of the file in them, that this rank writes in a record.
-  std::size_t n_blocks() const, runs() const;
   /// What this rank reads of v: its boxes or, if they are scattered or rank 0 writes v, an equal
   /// part.
   std::vector<Box> read_boxes(std::size_t v) const;
@@ -57,7 +57,7 @@ private:
   template <class T> std::vector<T> values(std::size_t v, const Box& box, std::size_t record) const;
 
   Workload m_workload;
-  std::size_t m_rank, m_ranks;
+  std::size_t m_rank, m_ranks, m_bytes = 0, m_blocks = 0, m_runs = 0;
   std::map<std::pair<Indices, Content>, Parts> m_parts;
   std::vector<const Parts*> m_of;             ///< by variable; nullptr: rank 0 writes it
   std::vector<std::vector<std::byte>> m_data; ///< by variable

@@ -16,6 +16,7 @@ namespace {
 template <class F> io::Contents::Attribute attribute_of(const std::string& value, const F& fail) {
   io::Contents::Attribute a;
   a.is_text = value[0] == '"';
+  a.is_number = !a.is_text;
   bool quoted = false;
   for (std::size_t n = 0; a.is_text && n < value.size(); ++n) {
     if (value[n] == '"') {
@@ -29,9 +30,7 @@ template <class F> io::Contents::Attribute attribute_of(const std::string& value
   for (const std::string& number : split(value, ',')) {
     char* end = nullptr;
     a.numbers.push_back(std::strtod(number.c_str(), &end));
-    if (end == number.c_str() ||
-        std::string(end).find_first_not_of("bBsSlLuUfFdD ") != std::string::npos)
-      fail("a text in quotes or numbers");
+    if (end == number.c_str()) fail("a text in quotes or numbers");
   }
   return a;
 }
@@ -48,9 +47,10 @@ io::Contents parse_cdl(const std::string& text, const std::string& name) {
     throw Error(where() + ": expected " + expected + ", found '" + io::printable(line, 80) + "'");
   };
   for (; std::getline(lines, line); ++number) {
-    const std::size_t equal = line.find(" = ");
-    const bool is_value = equal != std::string::npos && section == "variables:";
-    const auto words = words_of(line.substr(0, is_value ? equal : line.find("//")));
+    const bool is_value = line.find(" = ") != std::string::npos && section == "variables:";
+    std::string head = line.substr(0, line.find(is_value ? " = " : "//"));
+    for (char& mark : head) mark = mark == '(' || mark == ')' || mark == ',' ? ' ' : mark;
+    const auto words = words_of(head);
     if (words.empty()) continue;
     if (section.empty()) {
       if (words[0] != "netcdf" || words.back() != "{") fail("'netcdf NAME {'");
@@ -61,6 +61,8 @@ io::Contents parse_cdl(const std::string& text, const std::string& name) {
       if (words.size() != 4 || words[1] != "=" || words[3] != ";") fail("'NAME = LENGTH ;'");
       const bool grows = words[2] == "UNLIMITED";
       const std::int64_t length = grows ? 0 : whole_number(words[2], 1, 1ll << 40, where());
+      if (grows && header.record_dimension < 0)
+        header.record_dimension = static_cast<int>(header.dimensions.size());
       header.dimensions.push_back({words[0], static_cast<std::size_t>(length), grows});
     } else if (is_value) { // [string] [VARIABLE]:ATTRIBUTE = VALUE ;
       const std::size_t colon = words.back().find(':');
@@ -71,7 +73,7 @@ io::Contents parse_cdl(const std::string& text, const std::string& name) {
       }
       if (colon == std::string::npos || (attributes == &header.attributes && !owner.empty()))
         fail("an attribute of the file or of a variable above");
-      std::string value = line.substr(equal + 3);
+      std::string value = line.substr(line.find(" = ") + 3);
       while (!ends_with(value, " ;") && std::getline(lines, line)) {
         value += line;
         ++number;
@@ -80,21 +82,15 @@ io::Contents parse_cdl(const std::string& text, const std::string& name) {
       attributes->push_back(attribute_of(value.substr(0, value.size() - 2), fail));
       attributes->back().name = words.back().substr(colon + 1);
     } else { // TYPE VARIABLE(DIMENSION, ...) ;
-      std::string rest;
-      for (std::size_t n = 1; n + 1 < words.size(); ++n) rest += words[n];
-      const std::size_t open = rest.find('('), n = std::min(open, rest.size());
-      if (section != "variables:" || words.back() != ";" || n == 0 ||
-          (n < rest.size() && rest.back() != ')'))
-        fail(section == "variables:" ? "'TYPE NAME(DIMENSION, ...) ;'"
-                                     : "'dimensions:', 'variables:' or nothing after '}'");
+      if (section != "variables:" || words.size() < 3 || words.back() != ";")
+        fail("'dimensions:', 'variables:', 'TYPE NAME(DIMENSION, ...) ;' or '}'");
       io::Contents::Variable& v = header.variables.emplace_back();
       v.type = words[0];
-      v.name = rest.substr(0, n);
-      if (n == rest.size()) continue;
-      for (const std::string& d : split(rest.substr(n + 1, rest.size() - n - 2), ',')) {
-        const auto* found = io::find(header.dimensions, d);
-        if (found == nullptr) fail("a dimension above for '" + d + "'");
-        v.axes.push_back(static_cast<std::size_t>(found - header.dimensions.data()));
+      v.name = words[1];
+      for (std::size_t n = 2; n + 1 < words.size(); ++n) {
+        const auto* d = io::find(header.dimensions, words[n]);
+        if (d == nullptr) fail("a dimension above for '" + words[n] + "'");
+        v.axes.push_back(static_cast<std::size_t>(d - header.dimensions.data()));
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <numeric>
 
 namespace nunatak::tools {
@@ -26,12 +27,10 @@ Ranks square_patches(const Indices& shape, std::size_t ranks) {
   return {best, ranks / best};
 }
 
+/// As equal as possible, the larger one first.
 Ranks equal_factors(const Indices&, std::size_t ranks) {
-  std::size_t small = 1;
-  for (std::size_t f = 1; f * f <= ranks; ++f) {
-    if (ranks % f == 0) small = f;
-  }
-  return {ranks / small, small};
+  const Ranks small_first = square_patches({1, 1}, ranks);
+  return {small_first[1], small_first[0]};
 }
 
 /// Place of cell (x, y) of a square with 2^k x 2^k cells on Hilbert's curve.
@@ -63,11 +62,10 @@ Ranks deal_curve(const std::vector<std::uint64_t>& place, std::size_t ranks) {
 }
 
 /// Columns on the spectral elements of a cubed sphere, 6 ne^2 with nine columns of their own each,
-/// numbered one after another, and two more. The dynamics have elements in equal pieces of a curve;
-/// the physics (`exchanged`) give every second column to the rank half the curve away.
-Ranks cubed_sphere(const Indices& shape, std::size_t ranks, bool exchanged) {
-  const double faces = std::max(0.0, (static_cast<double>(shape[0]) - 2.0) / 54.0);
-  const std::size_t ne = std::max<std::size_t>(1, std::lround(std::sqrt(faces)));
+/// numbered one after another, and two more: elements in equal pieces of a curve.
+Ranks cubed_sphere(const Indices& shape, std::size_t ranks) {
+  const double faces = std::max(54.0, static_cast<double>(shape[0]) - 2.0) / 54.0;
+  const auto ne = static_cast<std::size_t>(std::lround(std::sqrt(faces)));
   int k = 0;
   while (std::size_t{1} << k < ne) ++k;
   std::vector<std::uint64_t> place(6 * ne * ne);
@@ -75,10 +73,15 @@ Ranks cubed_sphere(const Indices& shape, std::size_t ranks, bool exchanged) {
     place[e] = (e / ne / ne << 2 * k) + hilbert(k, e % ne, e / ne % ne);
   const Ranks of_element = deal_curve(place, ranks);
   Ranks owner(shape[0]);
-  for (std::size_t c = 0; c < owner.size(); ++c) {
-    const std::size_t away = exchanged && c % 2 == 1 ? ranks / 2 : 0;
-    owner[c] = (of_element[std::min(c / 9, place.size() - 1)] + away) % ranks;
-  }
+  for (std::size_t c = 0; c < owner.size(); ++c)
+    owner[c] = of_element[std::min(c / 9, place.size() - 1)];
+  return owner;
+}
+
+/// Physics: every second column is exchanged with the rank half the curve away.
+Ranks exchanged_sphere(const Indices& shape, std::size_t ranks) {
+  Ranks owner = cubed_sphere(shape, ranks);
+  for (std::size_t c = 1; c < owner.size(); c += 2) owner[c] = (owner[c] + ranks / 2) % ranks;
   return owner;
 }
 
@@ -107,10 +110,9 @@ Ranks land_segments(const Indices& shape, std::size_t ranks) {
   return owner;
 }
 
-/// The triangles of an icosahedron whose edges are halved, then halved k times: 80 4^k. In the file
-/// they are numbered root by root, the four parts of a triangle one after another; the ranks have
-/// equal pieces of Hilbert's curve through the unfolded icosahedron, so that a rank's edge cuts the
-/// parts into shorter runs.
+/// 80 4^k triangles of an icosahedron, numbered root by root, the four parts of a triangle one
+/// after another; the ranks have equal pieces of Hilbert's curve through the unfolded icosahedron,
+/// so that a rank's edge cuts the parts into shorter runs.
 Ranks icosahedron(const Indices& shape, std::size_t ranks) {
   const std::size_t of_root = shape[0] / 20;
   int k = 0;
@@ -118,10 +120,7 @@ Ranks icosahedron(const Indices& shape, std::size_t ranks) {
   if (std::size_t{80} << 2 * k != shape[0])
     throw Error("decomposition icosahedron: expected 80 4^k cells, found " +
                 std::to_string(shape[0]));
-  struct Point {
-    double x, y;
-  };
-  const auto middle = [](Point a, Point b) { return Point{(a.x + b.x) / 2, (a.y + b.y) / 2}; };
+  using Point = std::complex<double>;
   const int bits = k + 6; // cells of the curve are smaller than a triangle
   const double height = std::sqrt(0.75), size = std::ldexp(1.0, bits) / 8;
   std::vector<std::uint64_t> place;
@@ -130,16 +129,17 @@ Ranks icosahedron(const Indices& shape, std::size_t ranks) {
     const double x = static_cast<double>(root % 5) + 0.5 * static_cast<double>((row + 1) / 2),
                  low = height * static_cast<double>((row + 1) / 2),
                  tip = row % 2 == 0 ? low + height : low - height;
-    Point a{x, low}, b{x + 1, low}, c{x + 0.5, tip};
+    Point a(x, low), b(x + 1, low), c(x + 0.5, tip);
     for (int digit = k; digit >= 0; --digit) {
-      const Point ab = middle(a, b), bc = middle(b, c), ca = middle(c, a);
+      const Point ab = (a + b) / 2.0, bc = (b + c) / 2.0, ca = (c + a) / 2.0;
       const std::size_t part = cell >> 2 * digit & 3;
       a = part == 1 ? ab : part == 2 ? ca : part == 3 ? bc : a;
       b = part == 0 ? ab : part == 2 ? bc : part == 3 ? ca : b;
       c = part == 0 ? ca : part == 1 ? bc : part == 3 ? ab : c;
     }
-    place.push_back(hilbert(bits, static_cast<std::uint64_t>((a.x + b.x + c.x) / 3 * size),
-                            static_cast<std::uint64_t>((a.y + b.y + c.y) / 3 * size)));
+    const Point middle = (a + b + c) / 3.0 * size;
+    place.push_back(hilbert(bits, static_cast<std::uint64_t>(middle.real()),
+                            static_cast<std::uint64_t>(middle.imag())));
   }
   return deal_curve(place, ranks);
 }
@@ -150,17 +150,42 @@ bool is_continent(double y, double x) {
   return (x < 0.36 && y > 0.48) || (x > 0.60 && x < 0.70 && y > 0.20) || y < 0.06;
 }
 
-const std::vector<Decomposition>& decompositions() {
-  const auto sphere = [](bool exchanged) {
-    return [=](const Indices& s, std::size_t ranks) { return cubed_sphere(s, ranks, exchanged); };
+Deal deal_runs(std::size_t length) {
+  return [=](const Indices& shape, std::size_t ranks) {
+    Ranks owner(Box{{}, shape}.elements());
+    for (std::size_t c = 0; c < owner.size(); ++c) owner[c] = c / length % ranks;
+    return owner;
   };
-  static const std::vector<Decomposition> all = {{"blocks", false, square_patches, 2},
-                                                 {"factors", false, equal_factors, 2},
-                                                 {"golden", true, golden},
-                                                 {"land-segments", true, land_segments, 2},
-                                                 {"cubed-sphere", true, sphere(false)},
-                                                 {"cubed-sphere-exchanged", true, sphere(true)},
-                                                 {"icosahedron", true, icosahedron}};
+}
+
+Deal deal_owners(const std::vector<double>& map, const Indices& whole) {
+  const auto [least, most] = std::minmax_element(map.begin(), map.end());
+  return
+      [=, first = *least, parts = *most - *least + 1.0](const Indices& shape, std::size_t ranks) {
+        Ranks owner;
+        Indices index(shape.size(), 0);
+        do {
+          std::size_t cell = 0; // of the whole map
+          for (std::size_t d = 0; d < shape.size(); ++d)
+            cell = cell * whole[d] + index[d] * whole[d] / shape[d];
+          owner.push_back(static_cast<std::size_t>(map[cell] - first) * ranks /
+                          static_cast<std::size_t>(parts));
+        } while (io::next_index(index, shape));
+        return owner;
+      };
+}
+
+const std::vector<Decomposition>& decompositions() {
+  static const std::vector<Decomposition> all = {
+      {"blocks", false, square_patches, 2},
+      {"factors", false, equal_factors, 2},
+      {"owners", true, nullptr, 7},
+      {"runs", true, nullptr, 7},
+      {"golden", true, golden, 1},
+      {"land-segments", true, land_segments, 2},
+      {"cubed-sphere", true, cubed_sphere, 1},
+      {"cubed-sphere-exchanged", true, exchanged_sphere, 1},
+      {"icosahedron", true, icosahedron, 1}};
   return all;
 }
 

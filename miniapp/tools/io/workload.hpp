@@ -1,28 +1,21 @@
 // The output of a model for nunatak-io: variables, their shape and order in memory, and ownership,
-// from the header of a NetCDF file or its text (cdl.cpp) and a decomposition, statements with ";"
-// between in the attribute nunatak_io or in -decomposition:
+// from the header of a NetCDF file or its text (cdl.cpp) and a decomposition, statements in the
+// attribute nunatak_io or in -decomposition (perf/README.md has all of them):
 //
-//   blocks y x                |0|1|   boxes, nearly square; for staggered grids y|yq x|xq
-//   factors lat lev           |2|3|   boxes, numbers of parts as equal as possible
-//   owners ncells FILE:NAME   01010101232323230101   a map: the rank of each cell
-//   runs ncells 4             000011112222000011     runs of 4 cells in turn
-//   golden nCells, ...        by their name in decompositions.cpp
-//   levels z                  slowest in the file with order zyx, fastest with yxz
-//   memory y z x              order in memory, slowest first, if not that of the file
-//   ghosts 1                  width of the ring along cut dimensions
-//   missing ocean y x         where variables with _FillValue have it (or continent)
-//   length x 10 4^k 2         lengths that x can have: 10 4^k + 2, or k^2
-//   size G1km y=2801@1000 ... lengths and spacing of coordinates of -workload NAME:G1km
+//   blocks y x  |0|1|    factors lat lev  |0|1|2|    owners ncells FILE:NAME  01010101232323230101
+//               |2|3|                     |3|4|5|    runs ncells 4            000011112222000011
 //
-// Attributes of variables: spacing (of a coordinate), copies (for 93 variables MAP1, MAP2, ...).
-// inputs/workloads/*.cdl are those with a name. Neighbours: arrays.hpp (values), repetition.hpp.
+// inputs/workloads/*.cdl are those with a name. Neighbours: decompositions.cpp, arrays.hpp
+// (values), repetition.hpp (writes and reads).
 #pragma once
 
 #include "io/reader.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace nunatak::tools {
@@ -38,20 +31,24 @@ struct Decomposition {
   /// Ranks -> parts along each axis of a grid of ranks or, if scattered, the rank of each cell of a
   /// variable with these lengths, row by row.
   std::function<std::vector<std::size_t>(const Indices& shape, std::size_t ranks)> deal;
-  std::size_t axes = 1;
+  std::size_t axes = 0;
   Indices dimensions = {};
 };
-/// Those without a parameter, by name; axes: at most.
+/// Those that there are; axes: at most; without `deal` those with a parameter.
 const std::vector<Decomposition>& decompositions();
+using Deal = decltype(Decomposition::deal);
+Deal deal_runs(std::size_t length);
+/// By a map of the ranks of another run, whose cells have the shape `whole`.
+Deal deal_owners(const std::vector<double>& map, const Indices& whole);
 /// Three rectangles, 30 % of the unit square (drawn in mom.cdl).
 bool is_continent(double y, double x);
 
 constexpr auto none = static_cast<std::size_t>(-1);
 
 struct WorkloadDimension {
-  std::string name, units;
-  std::size_t length = 0;
-  double spacing = 0.0;             ///< of its coordinate variable, in `units`; 0: none
+  std::string name;
+  std::size_t length = 0;           ///< 0: of records
+  double spacing = 0.0;             ///< of its coordinate variable; 0: none
   bool vertical = false;            ///< levels
   std::size_t decomposition = none; ///< none: every rank has all of it
   std::size_t axis = 0;             ///< of the decomposition
@@ -71,6 +68,7 @@ struct WorkloadVariable {
   Content content = Content::pattern;
   std::size_t decomposition = none; ///< none: rank 0 writes it
   std::size_t number = 0;           ///< in its values
+  std::vector<io::Attribute> attributes = {};
 };
 
 struct WorkloadOptions {
@@ -80,8 +78,8 @@ struct WorkloadOptions {
 };
 
 struct Workload {
-  std::string name, text, unscaled; ///< "pism:G5km"; sizes; sizes with -scale 1
-  std::string record;               ///< dimension; "": none
+  std::string name, text;    ///< "pism:G5km"; sizes
+  std::size_t record = none; ///< dimension
   std::vector<WorkloadDimension> dimensions;
   std::vector<Decomposition> decompositions;
   std::vector<WorkloadVariable> variables;
@@ -108,8 +106,8 @@ io::Contents parse_cdl(const std::string& text, const std::string& name);
 Workload make_workload(const WorkloadOptions& options, MPI_Comm comm);
 /// With another order of dimensions in the file: levels last (yxz) or first (zyx).
 Workload in_order(Workload workload, const std::string& order);
-/// Lines for -help: names of inputs/workloads and bytes per record.
-std::vector<std::string> workload_table();
+/// Those of inputs/workloads, with their sizes: text of the file, size.
+std::map<std::string, std::pair<std::string, std::string>> named_workloads();
 
 io::Schema schema_of(const Workload& workload);
 
