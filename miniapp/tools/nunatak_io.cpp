@@ -87,7 +87,7 @@ struct BenchOptions {
     table.add(flag("keep", keep, "the files of the last repetition are kept"));
     table.add(text("report", json, "JSON file of all measurements"));
     std::vector<std::string> notes{"Workloads with a name"};
-    for (const auto& [name, text] : named_workloads()) notes.push_back("  " + name);
+    for (const auto& [name, text] : named_workloads) notes.push_back("  " + name);
     table.notes(notes);
   }
 };

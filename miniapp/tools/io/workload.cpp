@@ -5,7 +5,6 @@
 #include "io/names.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
-#include "workload_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -34,7 +33,6 @@ struct Draft {
   const io::Contents& header;
   std::string path, where;
   Workload w = {};
-  Words memory = {};                                         ///< order of dimensions
   std::map<std::string, std::array<double, 3>> lengths = {}; ///< a k^2 + b; 1: powers of two only
 
   [[noreturn]] void fail(const std::string& expected, const std::string& found) const {
@@ -47,7 +45,7 @@ struct Draft {
   }
   WorkloadDimension& at(const std::string& name) { return w.dimensions[number_of(name)]; }
 
-  void take_statements(const std::string& statements, const std::string& size, MPI_Comm comm) {
+  void take_statements(const std::string& statements, MPI_Comm comm) {
     for (const std::string& statement : split(statements, ';')) {
       where = "file '" + path + "', decomposition '" + io::printable(statement) + "'";
       Words words = words_of(statement);
@@ -57,7 +55,7 @@ struct Draft {
       if (words[0] == "levels") {
         for (std::size_t k = 1; k < n; ++k) at(words[k]).vertical = true;
       } else if (words[0] == "memory") {
-        memory = words;
+        for (std::size_t k = 1; k < n; ++k) at(words[k]).memory = k;
       } else if (words[0] == "ghosts") {
         w.ghosts = static_cast<std::size_t>(whole_number(words[1], 0, 8, where));
       } else if (words[0] == "missing") {
@@ -66,7 +64,7 @@ struct Draft {
       } else if (words[0] == "length") {
         lengths[words[1]] = {number(words[2]), number(words[4]), words[3] == "4^k" ? 1.0 : 0.0};
       } else if (words[0] == "size") {
-        for (std::size_t k = 2; k < n && words[1] == size; ++k) {
+        for (std::size_t k = 2; k < n && ends_with(path, ":" + words[1]); ++k) {
           const Words sides = split(words[k] + "=", '='), given = split(sides[1] + "@0", '@');
           at(sides[0]).length = static_cast<std::size_t>(number(given[0]));
           at(sides[0]).spacing = number(given[1]);
@@ -82,13 +80,10 @@ struct Draft {
   }
 
   void cut(const Words& words, MPI_Comm comm) {
-    Words kinds{"levels, memory, ghosts, missing, length, size"};
-    Decomposition made;
-    for (const Decomposition& known : decompositions()) {
-      kinds.emplace_back(known.kind);
-      if (words[0] == known.kind) made = known;
-    }
-    if (made.axes == 0) fail("one of " + io::joined(kinds), words[0]);
+    const Decomposition* known = io::find(decompositions(), words[0]);
+    if (known == nullptr)
+      fail("blocks, factors, owners, runs, levels, ... (perf/README.md has all)", words[0]);
+    Decomposition made = *known;
     const std::size_t n = words.size() - (made.deal == nullptr ? 2 : 1); // dimensions
     if (n == 0 || n > made.axes)
       fail("dimensions, at most " + std::to_string(made.axes), io::joined(words));
@@ -116,18 +111,18 @@ struct Draft {
     const auto folder = std::filesystem::path(path).parent_path();
     const io::Reader in(colon == 0 ? path : (folder / word.substr(0, colon - 1)).string(), comm);
     const std::vector<double> map = in.read_all(word.substr(colon));
-    if (map.size() != cells)
-      fail("the ranks of " + std::to_string(cells) + " cells", std::to_string(map.size()));
-    for (const double rank : map)
-      if (!(rank >= 0.0 && rank < 0x1p31)) fail("ranks from 0 to 2147483647", std::to_string(rank));
+    const auto is_rank = [](double rank) { return rank >= 0.0 && rank < 0x1p31; };
+    const auto wrong = std::find_if_not(map.begin(), map.end(), is_rank);
+    if (map.size() != cells || wrong != map.end())
+      fail("ranks from 0 to 2147483647 of " + std::to_string(cells) + " cells",
+           std::to_string(wrong == map.end() ? static_cast<double>(map.size()) : *wrong));
     return deal_owners(map, shape);
   }
 
   WorkloadVariable variable_of(const io::Contents::Variable& given) {
     WorkloadVariable v{given.name};
-    const bool is_unsigned = given.type[0] == 'u'; // written as of the signed type
-    v.type = io::type_of_word(given.type == "char" ? "byte" : given.type.substr(is_unsigned),
-                              where + ": variable '" + given.name + "'");
+    const std::string type = given.type == "char" ? "byte" : given.type;
+    v.type = io::type_of_word(type.substr(type[0] == 'u'), where + ": variable '" + v.name + "'");
     Indices axes;
     for (const std::size_t& n : given.axes) {
       const WorkloadDimension& d = w.dimensions[n];
@@ -144,10 +139,7 @@ struct Draft {
       v.decomposition = none;
     v.memory = v.dimensions;
     std::stable_sort(v.memory.begin(), v.memory.end(), [&](std::size_t a, std::size_t b) {
-      const auto place = [&](std::size_t d) {
-        return std::find(memory.begin(), memory.end(), w.dimensions[d].name);
-      };
-      return place(a) < place(b);
+      return w.dimensions[a].memory < w.dimensions[b].memory;
     });
     const std::size_t n = v.memory.size();
     const bool is_real = v.type == io::Type::float64 || v.type == io::Type::float32;
@@ -164,8 +156,8 @@ struct Draft {
       return v;
     }
     v.attributes = {{"long_name", "values that encode their position"}};
-    if (io::find(given.attributes, "_FillValue") != nullptr && w.mask.size() > 0 && n > 1 &&
-        v.memory[n - 2] == w.mask[0] && v.memory[n - 1] == w.mask[1]) {
+    const bool fills = io::find(given.attributes, "_FillValue") != nullptr && n > 1;
+    if (fills && Indices{v.memory[n - 2], v.memory[n - 1]} == w.mask) {
       v.content = Content::masked;
       v.attributes.emplace_back("_FillValue", -1.0);
     }
@@ -189,11 +181,10 @@ struct Draft {
     std::size_t k = 0; // of the others
     for (const WorkloadVariable& v : all) {
       k += is_other(v) ? 1 : 0;
-      if (!is_other(v) || n == 0 || n >= others || k * n / others > (k - 1) * n / others)
-        w.variables.push_back(v);
+      if (is_other(v) && n > 0 && n < others && k * n / others == (k - 1) * n / others) continue;
+      w.variables.push_back(v);
+      w.variables.back().number = w.variables.size() - 2; // after the time
     }
-    std::size_t number = 0; // without the time
-    for (WorkloadVariable& v : w.variables) v.number = v.records && !is_other(v) ? 0 : number++;
     const auto same = [](const auto& a, const auto& b) { return a.dimensions == b.dimensions; };
     for (const char* order : {"zyx", "yxz"}) { // which of these it is
       const std::vector<WorkloadVariable> other = in_order(w, order).variables;
@@ -241,29 +232,14 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-std::map<std::string, std::pair<std::string, std::string>> named_workloads() {
-  std::map<std::string, std::pair<std::string, std::string>> all;
-  for (const auto& [name, text] : workload_files) {
-    std::size_t at = text.find("size ");
-    if (at == std::string::npos) all[name] = {text, ""};
-    for (; at != std::string::npos; at = text.find("size ", at + 1)) {
-      const std::string size = words_of(text.substr(at, 40))[1];
-      all[name + ":" + size] = {text, size};
-    }
-  }
-  return all;
-}
-
 Workload make_workload(const WorkloadOptions& options, MPI_Comm comm) {
-  const auto named = named_workloads();
-  const auto known = named.find(options.name);
-  std::string path = options.name, size, names;
-  for (const auto& [name, text] : named) names += name + ", ";
+  const auto known = named_workloads.find(options.name);
+  std::string path = options.name, names;
   io::Contents header;
-  if (known != named.end()) {
-    header = parse_cdl(known->second.first, path);
-    size = known->second.second;
+  if (known != named_workloads.end()) {
+    header = parse_cdl(known->second, path);
   } else if (path.rfind("file:", 0) != 0) {
+    for (const auto& [name, text] : named_workloads) names += name + ", ";
     throw Error("option -workload: expected " + names + "or file:NAME, found '" + path + "'");
   } else {
     path.erase(0, 5);
@@ -282,9 +258,8 @@ Workload make_workload(const WorkloadOptions& options, MPI_Comm comm) {
   for (const io::Contents::Dimension& d : header.dimensions)
     draft.w.dimensions.push_back(
         {d.name, &d - header.dimensions.data() == header.record_dimension ? 0 : d.length});
-  draft.take_statements(options.decomposition.empty() && own != nullptr ? own->text
-                                                                        : options.decomposition,
-                        size, comm);
+  draft.take_statements(
+      options.decomposition.empty() && own != nullptr ? own->text : options.decomposition, comm);
   draft.take_variables(static_cast<std::size_t>(options.variables));
   draft.scale(options.scale, options.scale_levels);
   schema_of(draft.w).validate();
@@ -414,20 +389,16 @@ std::vector<Box> boxes_of(const Workload& w, const WorkloadVariable& v, std::siz
                           std::size_t ranks) {
   if (w.is_scattered(v)) return scattered_boxes(w, v, rank, ranks);
   if (v.content != Content::masked) return {plain_box(w, v, rank, ranks)};
-  std::vector<Box> plain;
-  std::vector<bool> land;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    plain.push_back(plain_box(w, v, r, ranks));
-    land.push_back(is_all_missing(w, v, plain[r]));
-  }
   std::vector<std::vector<Box>> boxes(ranks);
-  std::size_t most = 0;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    std::size_t owner = r;
-    while (land[owner] && (owner + ranks - 1) % ranks != r) owner = (owner + ranks - 1) % ranks;
-    if (land[owner]) owner = r; // there is no ocean
-    boxes[owner].insert(owner == r ? boxes[owner].begin() : boxes[owner].end(), plain[r]);
-    most = std::max(most, boxes[owner].size());
+  std::size_t owner = none, most = 0;
+  for (std::size_t k = 0; k < 2 * ranks; ++k) { // the first round finds who writes for rank 0
+    const std::size_t r = k % ranks;
+    const Box box = plain_box(w, v, r, ranks);
+    if (!is_all_missing(w, v, box)) owner = r;
+    if (k < ranks) continue;
+    std::vector<Box>& own = boxes[owner == none ? r : owner];
+    own.insert(owner == r ? own.begin() : own.end(), box);
+    most = std::max(most, own.size());
   }
   const Indices zero(v.dimensions.size(), 0);
   boxes[rank].resize(most, {zero, zero});

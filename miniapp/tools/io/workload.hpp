@@ -15,7 +15,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace nunatak::tools {
@@ -26,7 +25,7 @@ using io::Strides;
 
 /// The dimensions that are cut together, one for each axis.
 struct Decomposition {
-  std::string kind;
+  std::string name;
   bool scattered = true;
   /// Ranks -> parts along each axis of a grid of ranks or, if scattered, the rank of each cell of a
   /// variable with these lengths, row by row.
@@ -52,6 +51,7 @@ struct WorkloadDimension {
   bool vertical = false;            ///< levels
   std::size_t decomposition = none; ///< none: every rank has all of it
   std::size_t axis = 0;             ///< of the decomposition
+  std::size_t memory = 0;           ///< place in memory
 };
 
 enum class Content {
@@ -106,8 +106,8 @@ io::Contents parse_cdl(const std::string& text, const std::string& name);
 Workload make_workload(const WorkloadOptions& options, MPI_Comm comm);
 /// With another order of dimensions in the file: levels last (yxz) or first (zyx).
 Workload in_order(Workload workload, const std::string& order);
-/// Those of inputs/workloads, with their sizes: text of the file, size.
-std::map<std::string, std::pair<std::string, std::string>> named_workloads();
+/// Texts of inputs/workloads, by name and size.
+extern const std::map<std::string, std::string> named_workloads;
 
 io::Schema schema_of(const Workload& workload);
 
