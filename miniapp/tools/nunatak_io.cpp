@@ -40,17 +40,14 @@ struct BenchOptions {
 
   void add_to(OptionTable& table) {
     table.section("What is written");
-    table.add(
-        text("workload", workload.name,
-             "model and size, from the list below, or file:NAME: the header of a NetCDF file, "
-             "or its text in NAME.cdl"));
+    table.add(text("workload", workload.name,
+                   "model and size, from the list below, or file:NAME, NetCDF or (.cdl) its text"));
     table.add(text("decomposition", workload.decomposition,
                    "of a file, in place of its attribute nunatak_io: 'blocks y x', 'owners ncells "
                    "FILE:VARIABLE' (from the folder of the file), 'runs ncells 4', ..."));
     table.add(text("scale", workload.scale,
                    "factor of horizontal lengths; odd ones stay odd; z=0.5: of a dimension"));
-    table.add(
-        flag("scale_levels", workload.scale_levels, "scaling of the number of levels as well"));
+    table.add(flag("scale_levels", workload.scale_levels, "scaling of levels as well"));
     table.add(number("variables", workload.variables, "",
                      "number of variables, evenly from the list (0: all)", 0));
     table.add(number("records", records, "", "records per file", 1));

@@ -135,8 +135,8 @@ struct Draft {
       v.decomposition = d.decomposition;
       axes.push_back(d.axis);
     }
-    if (w.is_scattered(v) && axes.size() < w.decompositions[v.decomposition].axes)
-      v.decomposition = none;
+    const bool is_part = w.is_scattered(v) && axes.size() < w.decompositions[v.decomposition].axes;
+    if (is_part) v.decomposition = none;
     v.memory = v.dimensions;
     std::stable_sort(v.memory.begin(), v.memory.end(), [&](std::size_t a, std::size_t b) {
       return w.dimensions[a].memory < w.dimensions[b].memory;
@@ -180,7 +180,7 @@ struct Draft {
     const auto others = static_cast<std::size_t>(std::count_if(all.begin(), all.end(), is_other));
     std::size_t k = 0; // of the others
     for (const WorkloadVariable& v : all) {
-      k += is_other(v) ? 1 : 0;
+      if (is_other(v)) ++k;
       if (is_other(v) && n > 0 && n < others && k * n / others == (k - 1) * n / others) continue;
       w.variables.push_back(v);
       w.variables.back().number = w.variables.size() - 2; // after the time
@@ -334,9 +334,9 @@ Box plain_box(const Workload& w, const WorkloadVariable& v, std::size_t rank, st
     box.start[n] = d.length * p / parts[d.axis];
     box.count[n] = d.length * (p + 1) / parts[d.axis] - box.start[n];
   }
-  // of an axis without a dimension only the first ranks
-  const bool is_first = std::all_of(at.begin(), at.end(), [](std::size_t a) { return a == 0; });
-  return is_first ? box : Box{box.start, Indices(box.count.size(), 0)};
+  for (const std::size_t a : at) // of an axis without a dimension only the first ranks
+    if (a > 0) box.count.assign(box.count.size(), 0);
+  return box;
 }
 
 bool is_all_missing(const Workload& w, const WorkloadVariable& v, const Box& box) {

@@ -5,8 +5,7 @@
 //   blocks y x  |0|1|    factors lat lev  |0|1|2|    owners ncells FILE:NAME  01010101232323230101
 //               |2|3|                     |3|4|5|    runs ncells 4            000011112222000011
 //
-// inputs/workloads/*.cdl are those with a name. Neighbours: decompositions.cpp, arrays.hpp
-// (values), repetition.hpp (writes and reads).
+// inputs/workloads/*.cdl are those with a name. Neighbours: decompositions.cpp, arrays.hpp.
 #pragma once
 
 #include "io/reader.hpp"
@@ -33,14 +32,13 @@ struct Decomposition {
   std::size_t axes = 0;
   Indices dimensions = {};
 };
-/// Those that there are; axes: at most; without `deal` those with a parameter.
+/// All that there are; `axes`: at most; without `deal`: with a parameter.
 const std::vector<Decomposition>& decompositions();
 using Deal = decltype(Decomposition::deal);
 Deal deal_runs(std::size_t length);
 /// By a map of the ranks of another run, whose cells have the shape `whole`.
 Deal deal_owners(const std::vector<double>& map, const Indices& whole);
-/// Three rectangles, 30 % of the unit square (drawn in mom.cdl).
-bool is_continent(double y, double x);
+bool is_continent(double y, double x); ///< three rectangles, 30 % of the unit square: mom.cdl
 
 constexpr auto none = static_cast<std::size_t>(-1);
 
