@@ -98,7 +98,7 @@ def test_the_output_of_any_model(bench, tmp_path, model, ranks):
           "-keep", "-report", "out.json", ranks=ranks, status=0)
     out = report(tmp_path)
     assert out["workload"]["dimensions"] == dimensions and all(method["verified_values"] > 1000 for method in out["methods"])
-    if own:
+    if own and ranks > 1:
         assert out["workload"]["runs_per_rank"]["sum"] == 5 * (1 + np.count_nonzero(np.diff(ranks_of[:800:4] * ranks // 16)))
     for path in (tmp_path / "nunatak-io.files").glob("method*.nc"):
         with netCDF4.Dataset(path) as file:
