@@ -330,9 +330,10 @@ Box plain_box(const Workload& w, const WorkloadVariable& v, std::size_t rank, st
   for (std::size_t n = 0; n < v.dimensions.size(); ++n) {
     const WorkloadDimension& d = w.dimensions[v.dimensions[n]];
     if (d.decomposition == none) continue;
-    const std::size_t p = std::exchange(at[d.axis], 0);
+    const std::size_t p = at[d.axis];
     box.start[n] = d.length * p / parts[d.axis];
     box.count[n] = d.length * (p + 1) / parts[d.axis] - box.start[n];
+    at[d.axis] = 0; // met
   }
   for (const std::size_t a : at) // of an axis without a dimension only the first ranks
     if (a > 0) box.count.assign(box.count.size(), 0);
