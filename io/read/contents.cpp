@@ -67,13 +67,6 @@ std::vector<Contents::Attribute> attributes_of(int nc, int variable, const std::
   return attributes;
 }
 
-Type type_of_word(const std::string& word, const std::string& what) {
-  const char* const words[] = {"byte", "short", "int", "int64", "float", "double"}; // as all_types
-  const auto found = std::find(std::begin(words), std::end(words), word);
-  if (found != std::end(words)) return all_types[static_cast<std::size_t>(found - words)];
-  throw Error(what + ": expected byte, short, int, int64, float or double, found " + word);
-}
-
 std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& given,
                                      const std::string& owner) {
   std::vector<Attribute> attributes;
@@ -95,6 +88,13 @@ std::vector<Attribute> attributes_of(const std::vector<Contents::Attribute>& giv
 }
 
 } // namespace
+
+Type type_of_word(const std::string& word, const std::string& what) {
+  const char* const words[] = {"byte", "short", "int", "int64", "float", "double"}; // as all_types
+  const auto found = std::find(std::begin(words), std::end(words), word);
+  if (found != std::end(words)) return all_types[static_cast<std::size_t>(found - words)];
+  throw Error(what + ": expected byte, short, int, int64, float or double, found " + word);
+}
 
 Schema schema_of(const Contents& contents, const std::string& path) {
   Schema schema;

@@ -60,6 +60,8 @@ struct Contents {
 };
 
 Contents contents_of(const NcFile& file, const std::string& path);
+Type type_of_word(const std::string& word,
+                  const std::string& what); ///< of "int"; `what`: of errors
 /// With which such a file can be written. Error naming `path` for types that nunatak does not
 /// write.
 Schema schema_of(const Contents& contents, const std::string& path);

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -29,20 +30,25 @@ using namespace nunatak::tools;
 namespace {
 
 struct BenchOptions {
-  std::string workload = "pism:G5km", methods, order, read = "no", verify = "first", folder = ".",
-              json;
-  double scale = 1.0, compute = 0.0, raw = 0.0;
-  bool scale_levels = false, keep = false;
-  int repeat = 7, records = 1, variables = 0;
+  WorkloadOptions workload;
+  std::string methods, order, read = "no", verify = "first", folder = ".", json;
+  double compute = 0.0, raw = 0.0;
+  bool keep = false;
+  int repeat = 7, records = 1;
   io::Options io;       // -io_<knob>
   OutputOptions limits; // rates and number of storage servers
 
   void add_to(OptionTable& table) {
     table.section("What is written");
-    table.add(text("workload", workload, "model and size, from the list below"));
-    table.add(number("scale", scale, "", "factor of horizontal lengths; odd ones stay odd"));
-    table.add(flag("scale_levels", scale_levels, "scaling of the number of levels as well"));
-    table.add(number("variables", variables, "",
+    table.add(text("workload", workload.name,
+                   "model and size, from the list below, or file:NAME, NetCDF or (.cdl) its text"));
+    table.add(text("decomposition", workload.decomposition,
+                   "of a file, in place of its attribute nunatak_io: 'blocks y x', 'owners ncells "
+                   "FILE:VARIABLE' (from the folder of the file), 'runs ncells 4', ..."));
+    table.add(text("scale", workload.scale,
+                   "factor of horizontal lengths; odd ones stay odd; z=0.5: of a dimension"));
+    table.add(flag("scale_levels", workload.scale_levels, "scaling of levels as well"));
+    table.add(number("variables", workload.variables, "",
                      "number of variables, evenly from the list (0: all)", 0));
     table.add(number("records", records, "", "records per file", 1));
     table.add(number("compute", compute, "s", "synthetic computation between records, not counted",
@@ -77,9 +83,8 @@ struct BenchOptions {
     table.add(text("o", folder, "folder, in which nunatak-io.files is created and removed"));
     table.add(flag("keep", keep, "the files of the last repetition are kept"));
     table.add(text("report", json, "JSON file of all measurements"));
-    std::vector<std::string> notes{"Workloads, with -scale 1"};
-    for (const std::string& line : workload_table()) notes.push_back("  " + line);
-    notes.emplace_back("  gcrm:R with R from 0 to 12");
+    std::vector<std::string> notes{"Workloads with a name"};
+    for (const auto& [name, text] : named_workloads) notes.push_back("  " + name);
     table.notes(notes);
   }
 };
@@ -155,7 +160,7 @@ void require_space(const BenchOptions& options, const Workload& workload, const 
   const auto ranks = host["ranks"].get<std::uint64_t>(),
              fullest = host["ranks_per_node"].get<std::uint64_t>();
   require("of memory on a node",
-          (workload.bytes_per_record() + workload.fixed_bytes()) / ranks * fullest * 3 / 2,
+          (workload.bytes(true) + workload.bytes(false)) / ranks * fullest * 3 / 2,
           host["available_memory"].get<std::uint64_t>());
 }
 
@@ -184,19 +189,20 @@ Record workload_record(const Workload& workload, const BenchOptions& options, co
     return Record{{"min", -most[1]}, {"max", most[0]}, {"sum", sum}};
   };
   Record dimensions;
-  for (const WorkloadDimension& d : workload.dimensions) dimensions[d.name] = d.length;
+  for (const WorkloadDimension& d : workload.dimensions)
+    if (d.length > 0) dimensions[d.name] = d.length;
   return {{"name", workload.name},
-          {"scale", options.scale},
+          {"scale", options.workload.scale},
           {"text", workload.text},
           {"order", workload.order},
           {"dimensions", dimensions},
-          {"variables", workload.variables.size() + 1}, // includes time
+          {"variables", workload.variables.size()}, // includes time
           {"records", options.records},
-          {"bytes_per_record", workload.bytes_per_record()},
-          {"fixed_bytes", workload.fixed_bytes()},
+          {"bytes_per_record", workload.bytes(true)},
+          {"fixed_bytes", workload.bytes(false)},
           // bytes with ghosts; 0: a rank without cells
           {"memory_per_rank", range(arrays.bytes())},
-          {"runs_per_rank", range(arrays.runs(workload.order))}};
+          {"runs_per_rank", range(arrays.runs())}};
 }
 
 /// least_seconds() of a method that has written `path`; 0 if its plan is not known. Collective.
@@ -207,14 +213,14 @@ double limit_of(const Method& method, const BenchOptions& options, const Arrays&
       !method.leaves_file() || method.leaves_subfiles())
     return least;
   const io::Topology nodes = io::make_topology(comm, method.options.ranks_per_node);
-  const std::vector<io::Parts> parts = arrays.parts(comm, method.order);
+  const std::vector<io::Parts> parts = arrays.parts(comm);
   const io::Stripes stripes = io::stripes_at(comm, path, method.options);
   World().on_rank_0([&] {
     const std::optional<io::ClassicLayout> layout = io::read_classic_layout(path);
     if (!layout) return;
     least = least_seconds(options.limits, nodes, stripes.bytes, [&](io::PlanWatch& watch) {
-      io::plan_records(schema_of(arrays.workload(), method.order), *layout, method.options, nodes,
-                       stripes, parts, static_cast<std::size_t>(options.records), watch);
+      io::plan_records(schema_of(arrays.workload()), *layout, method.options, nodes, stripes, parts,
+                       static_cast<std::size_t>(options.records), watch);
     });
   });
   return least;
@@ -226,8 +232,8 @@ struct Repetitions {
   const std::vector<io::ReadBy>& reads;
   const Scratch& scratch;
   const Compute& compute;
-  Arrays& arrays;
-  int all; ///< repetitions, the warm-up included
+  std::map<std::string, Arrays>& arrays_of; ///< by order
+  int all;                                  ///< repetitions, the warm-up included
 
   /// The first of several repetitions is the warm-up.
   bool is_counted(int repetition) const { return repetition > 0 || all == 1; }
@@ -236,8 +242,9 @@ struct Repetitions {
   void run(Method& method, int repetition) const {
     const auto records = static_cast<std::size_t>(options.records);
     const bool counted = is_counted(repetition);
-    const Writing written = write_file(comm, *method.writer, arrays, method.order,
-                                       scratch.path(method.file), records, compute);
+    Arrays& arrays = arrays_of.at(method.order);
+    const Writing written =
+        write_file(comm, *method.writer, arrays, scratch.path(method.file), records, compute);
     method.file_bytes = scratch.bytes(method.file);
     if (repetition == 0)
       method.least = limit_of(method, options, arrays, comm, scratch.path(method.file));
@@ -262,8 +269,7 @@ struct Repetitions {
       how.hints = method.options.hints;
       how.ranks_per_node = method.options.ranks_per_node;
       scratch.drop_from_cache(file);
-      const Reading read =
-          read_file(comm, scratch.path(file), method.order, how, arrays, records, verify);
+      const Reading read = read_file(comm, scratch.path(file), how, arrays, records, verify);
       if (counted && !reads.empty()) method.readings[io::word_of(each)].push_back(read);
       method.verified += read.compared;
     }
@@ -276,9 +282,8 @@ struct Repetitions {
 
 void print(const BenchOptions& options, const Record& json) {
   const Record &host = json["host"], &workload = json["workload"];
-  std::cout << workload["name"].get<std::string>() << ", scale " << options.scale;
-  if (options.scale != 1.0)
-    std::cout << " (not the size of that name: " << make_workload(options.workload).text << ")";
+  std::cout << workload["name"].get<std::string>() << ", scale " << options.workload.scale;
+  if (options.workload.scale != "1") std::cout << " (not the size of that name)";
   std::cout << ": " << workload["text"].get<std::string>() << "; " << json["raw"]["bytes"]
             << " bytes in " << options.records << " record(s), " << host["ranks"] << " ranks on "
             << host["nodes"] << " node(s) of " << host["cores_per_node"] << " cores, "
@@ -288,7 +293,8 @@ void print(const BenchOptions& options, const Record& json) {
   std::cout << "runs of the file per rank and record, in order "
             << workload["order"].get<std::string>() << ": " << runs["min"] << " to " << runs["max"]
             << ", of "
-            << workload["bytes_per_record"].get<std::int64_t>() / runs["sum"].get<std::int64_t>()
+            << workload["bytes_per_record"].get<std::int64_t>() /
+                   std::max<std::int64_t>(1, runs["sum"].get<std::int64_t>())
             << " bytes on average\n";
   if (host["oversubscribed"].get<bool>())
     std::cout << "more ranks than cores: for correctness, not for times\n";
@@ -314,20 +320,26 @@ void run_raw(const BenchOptions& options, MPI_Comm comm) {
 
 void run(const BenchOptions& options, MPI_Comm comm) {
   // 1. what is written, how and where; impossible requests fail before anything is written
-  const Workload workload = make_workload(options.workload, options.scale, options.scale_levels,
-                                          static_cast<std::size_t>(options.variables));
+  const Workload workload = make_workload(options.workload, comm);
+  if (workload.record == none && options.records > 1)
+    throw Error("option -records: expected 1 with a workload without record dimension, found " +
+                std::to_string(options.records));
   std::vector<Method> methods = methods_of(options, workload.order, comm);
   const std::vector<io::ReadBy> reads = reads_of(options.read);
   World().on_rank_0([&] { check_files({{"-report", options.json}}); });
   const std::uint64_t bytes =
-      workload.fixed_bytes() +
-      workload.bytes_per_record() * static_cast<std::uint64_t>(options.records);
+      workload.bytes(false) + workload.bytes(true) * static_cast<std::uint64_t>(options.records);
   const Record host = host_facts(comm);
   const Scratch scratch(comm, options.folder, options.keep);
   const Record disk = file_system_facts(comm, scratch.folder());
   require_space(options, workload, host, disk, bytes, methods);
-  Arrays arrays(workload, io::rank_in(comm), io::size_of(comm));
-  require_few_calls(arrays, methods);
+  std::map<std::string, Arrays> arrays;
+  const auto add_order = [&](const std::string& order) {
+    arrays.try_emplace(order, in_order(workload, order), io::rank_in(comm), io::size_of(comm));
+  };
+  add_order(workload.order);
+  for (const Method& method : methods) add_order(method.order);
+  require_few_calls(arrays.at(workload.order), methods);
   const Compute compute(options.compute);
 
   // 2. repetitions; the order rotates, so that no method always has the same predecessor
@@ -355,7 +367,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const Record json = {
       {"tool", "nunatak-io"},
       {"version", NUNATAK_VERSION},
-      {"workload", workload_record(workload, options, arrays, comm)},
+      {"workload", workload_record(workload, options, arrays.at(workload.order), comm)},
       {"host", host},
       {"file_system", disk},
       {"repetitions", raw_seconds.size()},

@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 OUTPUT_OPTIONS = {"nunatak": {"o": "result.nc", "verbose": "no"}, "nunatak-io": {"o": "."}}
 COMPANIONS = {"verify": "nunatak-verify", "raw_writes": "nunatak-io", "triad": "bench_kernels"}  # by the key of a study
-INPUT_OPTIONS = {"i", "options_file"}  # files
+INPUT_OPTIONS = {"i": "", "options_file": "", "workload": "file:"}  # files, and what stands before their names
 PETSC = ("ssa_", "da_", "dm_")  # beginnings of options that nunatak leaves to PETSc
 OF_PETSC = ("options_left", "options_view", "skip_petscrc")  # and whole names
 WITH_THREADS = ("OpenMP", "Threads")  # execution spaces of Kokkos
@@ -98,10 +98,13 @@ def words(study, run, home):
     """The options as the program reads them; input files are named from the folder of the study file."""
     options = {**OUTPUT_OPTIONS[study["program"]], **run["options"]}
     options = {name: value for name, value in options.items() if (name, value) != ("o", "none")}
-    for name in INPUT_OPTIONS & options.keys():
-        options[name] = os.path.join(home, options[name])
-        if not os.path.exists(options[name]):
-            raise StudyError(f"option -{name}: file '{options[name]}': expected an input, found none")
+    for name in INPUT_OPTIONS.keys() & options.keys():
+        begin, path = INPUT_OPTIONS[name], os.path.join(home, options[name].removeprefix(INPUT_OPTIONS[name]))
+        if not options[name].startswith(begin):
+            continue  # a workload of the program
+        options[name] = begin + path
+        if not os.path.exists(path):
+            raise StudyError(f"option -{name}: file '{path}': expected an input, found none")
     return [word for name, value in options.items() for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
 
 

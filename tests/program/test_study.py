@@ -166,6 +166,8 @@ def test_options_of_petsc_are_those_of_nunatak_alone():
     jobs.refuse_unknown([{"options": words}], jobs.known_options(os.environ["NUNATAK"]), True)
     with pytest.raises(study_file.StudyError, match="option -da_refine: expected one of the program's"):
         jobs.refuse_unknown([{"options": {"da_refine": "1"}}], jobs.known_options(FOLDER / "nunatak-io"), False)
+    for given, read in (("pism:G5km", "pism:G5km"), ("file:studies/cam2008.yaml", f"file:{SOURCE}/perf/studies/cam2008.yaml")):
+        assert read in jobs.words({"program": "nunatak-io"}, {"options": {"workload": given}}, f"{SOURCE}/perf")
 
 
 def test_threads_that_the_program_does_not_have_are_refused(study, tmp_path):

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <sstream>
 
 namespace nunatak::tools {
@@ -38,81 +37,93 @@ template <class T> T pattern(std::size_t v, std::size_t record, std::uint64_t pl
   }
 }
 
-/// f(place, offset) for every element of a box; offset = sum of index times stride, memory order.
-template <class F>
-void for_each_element(const Indices& shape, const Box& box, const Strides& stride, const F& f) {
-  const std::size_t n = shape.size();
-  if (box.elements() == 0) return;
-  Indices rows = box.count, index(n, 0);
-  rows.back() = 1;
-  do {
-    std::uint64_t place = 0;
-    std::ptrdiff_t offset = 0;
-    for (std::size_t d = 0; d < n; ++d) {
-      place = place * shape[d] + box.start[d] + index[d];
-      offset += static_cast<std::ptrdiff_t>(index[d]) * stride[d];
-    }
-    for (std::size_t i = 0; i < box.count[n - 1]; ++i, ++place, offset += stride[n - 1])
-      f(place, offset);
-  } while (io::next_index(index, rows));
+/// Strides of an array whose dimensions are longer by twice the ring, contiguous in memory order.
+Strides strides_of(const WorkloadVariable& v, const Indices& lengths, const Indices& rings) {
+  Strides strides(lengths.size(), 0);
+  std::ptrdiff_t next = 1;
+  for (std::size_t m = v.memory.size(); m-- > 0;) {
+    const auto n = static_cast<std::size_t>(
+        std::find(v.dimensions.begin(), v.dimensions.end(), v.memory[m]) - v.dimensions.begin());
+    strides[n] = next;
+    next *= static_cast<std::ptrdiff_t>(lengths[n] + 2 * rings[n]);
+  }
+  return strides;
 }
 
-/// `first`: the first element of the box.
+/// Fills a block of the array at `data`.
 template <class T>
-void fill_box(const Workload& w, std::size_t v, std::size_t record, const Box& box,
-              const Indices& shape, const Strides& stride, T* first) {
-  if (w.variables[v].content == Content::masked) {
-    const std::size_t nx = shape.back(), ny = shape[shape.size() - 2];
-    for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
-      first[at] = w.is_missing(place / nx % ny, place % nx) ? static_cast<T>(missing)
-                                                            : pattern<T>(v, record, place);
-    });
-  } else {
-    for_each_element(shape, box, stride, [&](std::uint64_t place, std::ptrdiff_t at) {
-      first[at] = pattern<T>(v, record, place);
-    });
-  }
+void fill_block(const Workload& w, const WorkloadVariable& v, std::size_t record,
+                const io::Block& block, T* data) {
+  const std::size_t n = v.dimensions.size(), row = n == 0 ? 1 : block.count.back();
+  const Indices shape = w.lengths(v.dimensions), in_memory = w.lengths(v.memory);
+  const Strides places = strides_of(v, shape, Indices(n, 0));
+  const auto value = [&](std::uint64_t place) {
+    if (v.content == Content::coordinate)
+      return static_cast<T>(v.records ? 365.0 * static_cast<double>(record)
+                                      : w.dimensions[v.dimensions[0]].spacing *
+                                            static_cast<double>(place));
+    if (v.content == Content::masked) {
+      const std::size_t nx = in_memory.back(), ny = in_memory[n - 2];
+      if (w.is_missing(place / nx % ny, place % nx)) return static_cast<T>(missing);
+    }
+    return pattern<T>(v.number, record, place);
+  };
+  if (Box{block.start, block.count}.elements() == 0) return;
+  Indices rows = block.count, index(n, 0);
+  if (n > 0) rows.back() = 1;
+  do {
+    std::uint64_t place = 0;
+    auto at = static_cast<std::ptrdiff_t>(block.offset);
+    for (std::size_t d = 0; d < n; ++d) {
+      place += (block.start[d] + index[d]) * static_cast<std::size_t>(places[d]);
+      at += static_cast<std::ptrdiff_t>(index[d]) * block.stride[d];
+    }
+    for (std::size_t i = 0; i < row; ++i) {
+      data[at] = value(place);
+      if (n == 0) return;
+      place += static_cast<std::size_t>(places.back());
+      at += block.stride.back();
+    }
+  } while (io::next_index(index, rows));
 }
 
 } // namespace
 
-Arrays::Arrays(const Workload& workload, int rank, int ranks)
-    : m_workload(workload), m_rank(static_cast<std::size_t>(rank)),
+Arrays::Arrays(Workload workload, int rank, int ranks)
+    : m_workload(std::move(workload)), m_rank(static_cast<std::size_t>(rank)),
       m_ranks(static_cast<std::size_t>(ranks)) {
-  for (const WorkloadVariable& v : workload.variables) {
+  for (const WorkloadVariable& v : m_workload.variables) {
     m_of.push_back(nullptr);
     m_data.emplace_back();
-    if (v.content == Content::coordinate) continue;
+    if (v.decomposition == none) continue;
     const auto [parts, is_new] = m_parts.try_emplace({v.dimensions, v.content});
     if (is_new) parts->second = make_parts(v);
     m_of.back() = &parts->second;
-    m_data.back().resize(parts->second.elements * io::bytes_of(v.type));
+    m_bytes += parts->second.elements * io::bytes_of(v.type);
+    m_blocks += parts->second.blocks.size();
+    m_runs += v.records ? parts->second.runs : 0;
   }
 }
 
-/// Each contiguous in memory order, with a ring of ghosts along the decomposed dimensions.
-Arrays::Parts Arrays::make_parts(const WorkloadVariable& variable) const {
+/// Each contiguous in memory order, with a ring of ghosts along the dimensions that are cut.
+Arrays::Parts Arrays::make_parts(const WorkloadVariable& v) const {
   Parts parts;
-  for (const Box& box : boxes_of(m_workload, variable, m_rank, m_ranks)) {
-    Part part{box, Strides(box.count.size(), 0), parts.elements};
-    std::size_t next = 1;
-    for (std::size_t d = box.count.size(); d-- > 0;) {
-      const std::size_t ring =
-          m_workload.dimension(variable.dimensions[d]).cut_along >= 0 ? m_workload.ghosts : 0;
-      part.stride[d] = static_cast<std::ptrdiff_t>(next);
-      part.first += ring * next;
-      next *= box.count[d] + 2 * ring;
+  Indices rings;
+  for (const std::size_t d : v.dimensions)
+    rings.push_back(m_workload.dimensions[d].decomposition == none ? 0 : m_workload.ghosts);
+  for (const Box& box : boxes_of(m_workload, v, m_rank, m_ranks)) {
+    io::Block block{box.start, box.count, strides_of(v, box.count, rings), {}, parts.elements};
+    std::size_t elements = 1;
+    for (std::size_t d = 0; d < rings.size(); ++d) {
+      block.offset += rings[d] * static_cast<std::size_t>(block.stride[d]);
+      elements *= box.count[d] + 2 * rings[d];
     }
-    if (box.elements() > 0) parts.elements += next;
-    parts.parts.push_back(part);
+    parts.blocks.push_back(block);
+    if (box.elements() == 0) continue;
+    parts.elements += elements;
+    parts.runs += io::runs_in(box, m_workload.box(v));
   }
   return parts;
-}
-
-std::size_t Arrays::bytes() const {
-  std::size_t sum = 0;
-  for (const auto& data : m_data) sum += data.size();
-  return sum;
 }
 
 void Arrays::fill(std::size_t record) {
@@ -120,142 +131,82 @@ void Arrays::fill(std::size_t record) {
   for (std::size_t v = 0; v < m_of.size(); ++v) {
     const WorkloadVariable& variable = m_workload.variables[v];
     if (m_of[v] == nullptr || (!variable.records && m_record)) continue;
-    const Indices shape = m_workload.shape(variable);
+    m_data[v].resize(m_of[v]->elements * io::bytes_of(variable.type));
     io::with_type(variable.type, [&](auto type) {
       auto* const data = reinterpret_cast<decltype(type)*>(m_data[v].data());
-      for (const Part& part : m_of[v]->parts)
-        fill_box(m_workload, v, record, part.box, shape, part.stride, data + part.first);
+      for (const io::Block& block : m_of[v]->blocks)
+        fill_block(m_workload, variable, record, block, data);
     });
   }
   m_record = record;
 }
 
-std::vector<double> Arrays::coordinates(const WorkloadVariable& variable) const {
-  const WorkloadDimension& d = m_workload.dimension(variable.name);
-  std::vector<double> values(d.length);
-  for (std::size_t n = 0; n < d.length; ++n) values[n] = static_cast<double>(n) * d.spacing;
-  return values;
-}
-
-std::vector<io::Block> Arrays::blocks(std::size_t v, const std::string& order) const {
-  const std::vector<std::size_t> places = file_order(m_workload, m_workload.variables[v], order);
-  std::vector<io::Block> blocks;
-  for (const Part& part : m_of[v]->parts) {
-    blocks.emplace_back();
-    blocks.back().offset = part.first;
-    for (const std::size_t d : places) {
-      blocks.back().start.push_back(part.box.start[d]);
-      blocks.back().count.push_back(part.box.count[d]);
-      blocks.back().stride.push_back(part.stride[d]);
+std::vector<io::Parts> Arrays::parts(MPI_Comm comm) const {
+  std::map<const Parts*, io::Parts> of_cut;
+  for (const auto& [key, own] : m_parts) {
+    std::vector<Box> mine;
+    for (const io::Block& block : own.blocks) mine.push_back({block.start, block.count});
+    const std::vector<Box> boxes = io::gather_boxes(comm, mine);
+    std::vector<io::Part> all;
+    for (std::size_t n = 0; n < boxes.size(); ++n) {
+      if (boxes[n].elements() > 0) all.push_back({static_cast<int>(n / mine.size()), boxes[n]});
     }
+    of_cut[&own] = io::make_parts(all);
   }
-  return blocks;
-}
-
-std::vector<io::Parts> Arrays::parts(MPI_Comm comm, const std::string& order) const {
-  const io::Schema schema = schema_of(m_workload, order);
-  std::vector<io::Parts> parts{io::make_parts({{0, whole_box(schema, 0)}})}; // time
-  std::map<const Parts*, io::Parts> known;
-  for (std::size_t v = 0; v < m_of.size(); ++v) {
-    if (m_of[v] == nullptr) {
-      parts.push_back(io::make_parts({{0, whole_box(schema, v + 1)}}));
-      continue;
-    }
-    io::Parts& same = known[m_of[v]];
-    if (same == nullptr) {
-      std::vector<Box> mine;
-      for (const io::Block& block : blocks(v, order)) mine.push_back({block.start, block.count});
-      const std::vector<Box> boxes = io::gather_boxes(comm, mine);
-      std::vector<io::Part> all;
-      for (std::size_t n = 0; n < boxes.size(); ++n) {
-        if (boxes[n].elements() > 0) all.push_back({static_cast<int>(n / mine.size()), boxes[n]});
-      }
-      same = io::make_parts(all);
-    }
-    parts.push_back(same);
-  }
+  std::vector<io::Parts> parts;
+  for (std::size_t v = 0; v < m_of.size(); ++v)
+    parts.push_back(m_of[v] != nullptr
+                        ? of_cut[m_of[v]]
+                        : io::make_parts({{0, m_workload.box(m_workload.variables[v])}}));
   return parts;
 }
 
-std::size_t Arrays::n_blocks() const {
-  std::size_t sum = 0;
-  for (const Parts* parts : m_of) sum += parts == nullptr ? 0 : parts->parts.size();
-  return sum;
-}
-
-std::size_t Arrays::runs(const std::string& order) const {
-  std::map<const Parts*, std::size_t> runs_of; // the same for all variables with these parts
-  std::size_t sum = 0;
-  for (std::size_t v = 0; v < m_of.size(); ++v) {
-    const WorkloadVariable& variable = m_workload.variables[v];
-    if (m_of[v] == nullptr || !variable.records) continue;
-    const auto [runs, is_new] = runs_of.try_emplace(m_of[v], 0);
-    if (is_new) {
-      const auto in_file = [&](const Box& box) {
-        return in_file_order(m_workload, variable, order, box);
-      };
-      const Indices shape = m_workload.shape(variable);
-      const Box whole = in_file({Indices(shape.size(), 0), shape});
-      for (const Part& part : m_of[v]->parts) {
-        if (part.box.elements() > 0) runs->second += io::runs_in(in_file(part.box), whole);
-      }
-    }
-    sum += runs->second;
-  }
-  return sum;
-}
-
 std::vector<Box> Arrays::read_boxes(std::size_t v) const {
+  const WorkloadVariable& variable = m_workload.variables[v];
+  if (m_of[v] == nullptr || m_workload.is_scattered(variable))
+    return {io::part_of(m_workload.box(variable), m_rank, m_ranks)};
   std::vector<Box> boxes;
-  if (m_of[v] == nullptr) return boxes;
-  if (m_workload.owners) {
-    const Indices shape = m_workload.shape(m_workload.variables[v]);
-    boxes.push_back(io::part_of(Box{Indices(shape.size(), 0), shape}, m_rank, m_ranks));
-  } else {
-    for (const Part& part : m_of[v]->parts) boxes.push_back(part.box);
-  }
+  for (const io::Block& block : m_of[v]->blocks) boxes.push_back({block.start, block.count});
   return boxes;
 }
 
-void Arrays::put(io::File& file, std::size_t record, const std::string& order) const {
-  const auto put_variable = [&](std::size_t v) {
-    const WorkloadVariable& variable = m_workload.variables[v];
-    if (variable.content == Content::coordinate) {
-      file.put_all(variable.name, coordinates(variable));
-      return;
+/// Of a box, in the order of the file.
+template <class T>
+std::vector<T> Arrays::values(std::size_t v, const Box& box, std::size_t record) const {
+  io::Block block{box.start, box.count, Strides(box.count.size(), 1)};
+  for (std::size_t d = box.count.size(); d-- > 1;)
+    block.stride[d - 1] = block.stride[d] * static_cast<std::ptrdiff_t>(box.count[d]);
+  std::vector<T> values(box.elements());
+  fill_block(m_workload, m_workload.variables[v], record, block, values.data());
+  return values;
+}
+
+void Arrays::put(io::File& file, std::size_t record) const {
+  for (const bool records : {false, true}) {
+    for (std::size_t v = 0; v < m_of.size(); ++v) {
+      const WorkloadVariable& variable = m_workload.variables[v];
+      if (variable.records != records || (!records && record > 0)) continue;
+      const std::size_t at = records ? record : io::no_record;
+      if (m_of[v] != nullptr) {
+        file.put_blocks(variable.name, at, m_of[v]->blocks, m_data[v].data(), variable.type);
+        continue;
+      }
+      io::with_type(variable.type, [&](auto type) {
+        file.put_all(variable.name, at,
+                     values<decltype(type)>(v, m_workload.box(variable), record));
+      });
     }
-    file.put_blocks(variable.name, variable.records ? record : io::no_record, blocks(v, order),
-                    m_data[v].data(), variable.type);
-  };
-  for (std::size_t v = 0; v < m_of.size() && record == 0; ++v) {
-    if (!m_workload.variables[v].records) put_variable(v);
-  }
-  file.put_all("time", record, std::vector<double>{365.0 * static_cast<double>(record)});
-  for (std::size_t v = 0; v < m_of.size(); ++v) {
-    if (m_workload.variables[v].records) put_variable(v);
   }
 }
 
 std::string Arrays::difference(std::size_t v, const Box& box, std::size_t record,
-                               const std::string& order, const std::vector<double>& found) const {
+                               const std::vector<double>& found) const {
   const WorkloadVariable& variable = m_workload.variables[v];
-  Strides stride(box.count.size(), 0); // of `found`, by dimension in memory
-  std::ptrdiff_t next = 1;
-  const std::vector<std::size_t> places = file_order(m_workload, variable, order);
-  for (std::size_t n = places.size(); n-- > 0;) {
-    stride[places[n]] = next;
-    next *= static_cast<std::ptrdiff_t>(box.count[places[n]]);
-  }
-  std::ostringstream text;
-  text.precision(17);
-  text << "variable '" << variable.name << "', record " << record << ": expected ";
-  if (found.size() != box.elements()) {
-    text << box.elements() << " values, found " << found.size();
-    return text.str();
-  }
   return io::with_type(variable.type, [&](auto type) -> std::string {
-    std::vector<decltype(type)> expected(found.size());
-    fill_box(m_workload, v, record, box, m_workload.shape(variable), stride, expected.data());
+    const auto expected = values<decltype(type)>(v, box, record);
+    std::ostringstream text;
+    text.precision(17);
+    text << "variable '" << variable.name << "', record " << record << ": expected ";
     for (std::size_t n = 0; n < found.size(); ++n) {
       const auto value = static_cast<double>(expected[n]);
       const bool filled = variable.content == Content::masked && value == missing;

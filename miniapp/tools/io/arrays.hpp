@@ -22,51 +22,44 @@ namespace nunatak::tools {
 
 class Arrays {
 public:
-  /// Holds one record of all variables, with ghosts. `workload` must outlive this object.
-  Arrays(const Workload& workload, int rank, int ranks);
+  /// Holds one record of the variables that are cut, with ghosts.
+  Arrays(Workload workload, int rank, int ranks);
 
   const Workload& workload() const { return m_workload; }
-  /// The memory of this rank's arrays.
-  std::size_t bytes() const;
+  /// The memory of this rank's arrays; their blocks and, in a record, runs of the file.
+  std::size_t bytes() const { return m_bytes; }
+  std::size_t n_blocks() const { return m_blocks; }
+  std::size_t runs() const { return m_runs; }
 
   /// Fills all arrays with a record, unless they hold it; arrays without records are filled once.
   void fill(std::size_t record);
 
-  /// Writes all arrays of a record; before record 0 also coordinates and arrays without records.
-  void put(io::File& file, std::size_t record, const std::string& order) const;
+  /// Writes all arrays of a record; before record 0 also those without records.
+  void put(io::File& file, std::size_t record) const;
 
-  /// The blocks of variable v that this rank owns, in file order, without the record.
-  std::vector<io::Block> blocks(std::size_t v, const std::string& order) const;
   /// What all ranks put of each variable of schema_of(), for the plan of a writer. Collective.
-  std::vector<io::Parts> parts(MPI_Comm comm, const std::string& order) const;
-  /// Blocks of all variables, and runs of the file in them, that this rank writes in a record.
-  std::size_t n_blocks() const;
-  std::size_t runs(const std::string& order) const;
-  /// What this rank reads of v, in memory order: its boxes; of a scattered variable an equal part.
+  std::vector<io::Parts> parts(MPI_Comm comm) const;
+  /// What this rank reads of v: its boxes or, if they are scattered or rank 0 writes v, an equal
+  /// part.
   std::vector<Box> read_boxes(std::size_t v) const;
-  std::vector<double> coordinates(const WorkloadVariable& variable) const;
 
-  /// The first wrong value of those read for a box of v (file order, NaN for fill); "": none.
+  /// The first wrong value of those read for a box of v (NaN for fill); "": none.
   std::string difference(std::size_t v, const Box& box, std::size_t record,
-                         const std::string& order, const std::vector<double>& found) const;
+                         const std::vector<double>& found) const;
 
 private:
-  struct Part {
-    Box box;               ///< owned
-    Strides stride;        ///< per dimension, in elements
-    std::size_t first = 0; ///< first owned element, of all of the variable
-  };
-  /// The parts of variables with the same dimensions and content, and their elements with ghosts.
+  /// The parts of variables with the same dimensions and content.
   struct Parts {
-    std::vector<Part> parts;
-    std::size_t elements = 0;
+    std::vector<io::Block> blocks;
+    std::size_t elements = 0, runs = 0; ///< with ghosts; of the file
   };
   Parts make_parts(const WorkloadVariable& variable) const;
+  template <class T> std::vector<T> values(std::size_t v, const Box& box, std::size_t record) const;
 
-  const Workload& m_workload;
-  std::size_t m_rank, m_ranks;
-  std::map<std::pair<std::vector<std::string>, Content>, Parts> m_parts;
-  std::vector<const Parts*> m_of;             ///< by variable; nullptr for coordinates
+  Workload m_workload;
+  std::size_t m_rank, m_ranks, m_bytes = 0, m_blocks = 0, m_runs = 0;
+  std::map<std::pair<Indices, Content>, Parts> m_parts;
+  std::vector<const Parts*> m_of;             ///< by variable; nullptr: rank 0 writes it
   std::vector<std::vector<std::byte>> m_data; ///< by variable
   std::optional<std::size_t> m_record;        ///< the record in memory
 };

@@ -79,9 +79,8 @@ inline double slowest(MPI_Comm comm, double seconds) {
 
 /// Writes `records` records. `path` must not exist. Collective.
 inline Writing write_file(MPI_Comm comm, io::Writer& writer, Arrays& arrays,
-                          const std::string& order, const std::string& path, std::size_t records,
-                          const Compute& compute) {
-  const io::Schema schema = schema_of(arrays.workload(), order);
+                          const std::string& path, std::size_t records, const Compute& compute) {
+  const io::Schema schema = schema_of(arrays.workload());
   Writing done;
   arrays.fill(0);
   MPI_Barrier(comm);
@@ -96,7 +95,7 @@ inline Writing write_file(MPI_Comm comm, io::Writer& writer, Arrays& arrays,
       MPI_Barrier(comm); // waiting for a straggler is not output either
       done.compute_seconds += MPI_Wtime() - pause;
     }
-    arrays.put(*file, record, order);
+    arrays.put(*file, record);
     file->end_record(static_cast<std::int64_t>(record));
   }
   file->close(static_cast<std::int64_t>(records) - 1);
@@ -120,9 +119,8 @@ struct Reading {
 
 /// Reads what write_file() wrote, each rank its Arrays::read_boxes(). `verify` compares every value
 /// (untimed): Difference on all ranks if one is wrong. Collective.
-inline Reading read_file(MPI_Comm comm, const std::string& path, const std::string& order,
-                         const io::ReadOptions& how, const Arrays& arrays, std::size_t records,
-                         bool verify) {
+inline Reading read_file(MPI_Comm comm, const std::string& path, const io::ReadOptions& how,
+                         const Arrays& arrays, std::size_t records, bool verify) {
   const std::vector<WorkloadVariable>& variables = arrays.workload().variables;
   Reading done;
   std::string difference; // the first one on this rank
@@ -131,13 +129,12 @@ inline Reading read_file(MPI_Comm comm, const std::string& path, const std::stri
   const double start = MPI_Wtime();
   const io::Reader in(path, comm, how);
   const auto read = [&](std::size_t v, const Box& mine, std::size_t record) {
-    Box box = in_file_order(arrays.workload(), variables[v], order, mine);
-    if (variables[v].records) box = box.in_record(record);
+    const Box box = mine.in_record(variables[v].records ? record : io::no_record);
     const std::vector<double> values = in.read_block(variables[v].name, box.start, box.count);
     done.bytes += static_cast<std::int64_t>(values.size() * io::bytes_of(variables[v].type));
     if (!verify) return;
     const double pause = MPI_Wtime();
-    if (difference.empty()) difference = arrays.difference(v, mine, record, order, values);
+    if (difference.empty()) difference = arrays.difference(v, mine, record, values);
     done.compared += static_cast<std::int64_t>(values.size());
     MPI_Barrier(comm);
     not_reading += MPI_Wtime() - pause;
@@ -152,12 +149,6 @@ inline Reading read_file(MPI_Comm comm, const std::string& path, const std::stri
   done.summary = io::summarize(comm, in.statistics());
   MPI_Allreduce(MPI_IN_PLACE, &done.bytes, 1, MPI_INT64_T, MPI_SUM, comm);
   MPI_Allreduce(MPI_IN_PLACE, &done.compared, 1, MPI_INT64_T, MPI_SUM, comm);
-  for (const WorkloadVariable& variable : variables) {
-    if (!verify || variable.content != Content::coordinate) continue;
-    if (in.read_all(variable.name) != arrays.coordinates(variable) && difference.empty())
-      difference = "variable '" + variable.name + "': expected multiples of " +
-                   std::to_string(arrays.workload().dimension(variable.name).spacing);
-  }
   try {
     io::agree(comm, [&] {
       if (!difference.empty()) throw Error("file '" + path + "': " + difference);

@@ -1,42 +1,59 @@
-// The output of a model for nunatak-io: variables, their shape and order in memory, and ownership.
+// The output of a model for nunatak-io: variables, their shape and order in memory, and ownership,
+// from the header of a NetCDF file or its text (cdl.cpp) and a decomposition, statements in the
+// attribute nunatak_io or in -decomposition (perf/README.md has all of them):
 //
-//   pism:G5km  y-x boxes, columns in z     cam:FV-D  latitudes x levels
-//   |0|1|                                  |0|1|2|
-//   |2|3|                                  |3|4|5|
+//   blocks y x  |0|1|    factors lat lev  |0|1|2|    owners ncells FILE:NAME  01010101232323230101
+//               |2|3|                     |3|4|5|    runs ncells 4            000011112222000011
 //
-//   mom:0.25   boxes, none on land         gcrm:6    the sphere, Morton order
-//   |0|##|1|                               0000111122223333
-//   |2|33|3|
-//
-//   e3sm:F     columns, scattered          icon:R2B4 triangles, scattered in runs
-//   01010101232323230101                   0000100011110222222023333
-//
-// Dimensions are in memory order, slowest first; schema_of() reorders them for the file. Systems:
-// workloads.cpp. Neighbours: arrays.hpp (values), repetition.hpp (writes and reads).
+// inputs/workloads/*.cdl are those with a name. Neighbours: decompositions.cpp, arrays.hpp.
 #pragma once
 
-#include "io/box.hpp"
-#include "io/schema.hpp"
+#include "io/reader.hpp"
 
-#include <array>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace nunatak::tools {
 
+using io::Box;
+using io::Indices;
+using io::Strides;
+
+/// The dimensions that are cut together, one for each axis.
+struct Decomposition {
+  std::string name;
+  bool scattered = true;
+  /// Ranks -> parts along each axis of a grid of ranks or, if scattered, the rank of each cell of a
+  /// variable with these lengths, row by row.
+  std::function<std::vector<std::size_t>(const Indices& shape, std::size_t ranks)> deal;
+  std::size_t axes = 0;
+  Indices dimensions = {};
+};
+/// All that there are; `axes`: at most; without `deal`: with a parameter.
+const std::vector<Decomposition>& decompositions();
+using Deal = decltype(Decomposition::deal);
+Deal deal_runs(std::size_t length);
+/// By a map of the ranks of another run, whose cells have the shape `whole`.
+Deal deal_owners(const std::vector<double>& map, const Indices& whole);
+bool is_continent(double y, double x); ///< three rectangles, 30 % of the unit square: mom.cdl
+
+constexpr auto none = static_cast<std::size_t>(-1);
+
 struct WorkloadDimension {
-  std::string name, units;
-  std::size_t length = 0;
-  /// Axis of the rank grid that decomposes it; -1: every rank has all of it.
-  int cut_along = -1;
-  bool vertical = false; ///< levels: slowest in the file with order zyx, fastest with yxz
-  double spacing = 1.0;  ///< of its coordinate variable, in `units`; 0: none
+  std::string name;
+  std::size_t length = 0;           ///< 0: of records
+  double spacing = 0.0;             ///< of its coordinate variable; 0: none
+  bool vertical = false;            ///< levels
+  std::size_t decomposition = none; ///< none: every rank has all of it
+  std::size_t axis = 0;             ///< of the decomposition
+  std::size_t memory = 0;           ///< place in memory
 };
 
 enum class Content {
-  coordinate, ///< multiples of the spacing; known to every rank
+  coordinate, ///< multiples of the spacing, or days
   pattern,    ///< variable, record and place, see arrays.hpp
   masked,     ///< pattern, with fill values where Workload::is_missing
 };
@@ -44,60 +61,59 @@ enum class Content {
 struct WorkloadVariable {
   std::string name;
   io::Type type = io::Type::float64;
-  std::vector<std::string> dimensions; ///< memory order, slowest first, without time
+  Indices dimensions = {}, memory = {}; ///< without record, slowest first: in the file, in memory
+  bool records = false;                 ///< one array per record; otherwise one per file
   Content content = Content::pattern;
-  bool records = true; ///< one array per record; otherwise one per file
+  std::size_t decomposition = none; ///< none: rank 0 writes it
+  std::size_t number = 0;           ///< in its values
+  std::vector<io::Attribute> attributes = {};
 };
 
-using io::Box;
-using io::Indices;
-using io::Strides;
+struct WorkloadOptions {
+  std::string name = "pism:G5km", decomposition, scale = "1";
+  bool scale_levels = false;
+  int variables = 0; ///< that many, evenly from the list, and coordinates; 0: all
+};
 
 struct Workload {
-  std::string name, text; ///< "pism:G5km"; source
+  std::string name, text;    ///< "pism:G5km"; sizes
+  std::size_t record = none; ///< dimension
   std::vector<WorkloadDimension> dimensions;
+  std::vector<Decomposition> decompositions;
   std::vector<WorkloadVariable> variables;
-  std::string order = "yxz"; ///< file order, unless -io_order is given
-  std::size_t ghosts = 0;    ///< width of the ring, along decomposed dimensions
-  /// The rank grid: number of ranks -> parts along each axis, whose product is `ranks`. Unset: one.
-  std::function<std::vector<std::size_t>(std::size_t ranks)> grid;
-  /// Scattered workloads, instead of the grid: the rank of each cell, by its number in the file.
-  /// The cells of a variable are those of its cut dimensions, of which the first is named.
-  std::function<std::vector<std::size_t>(const std::string& dimension, std::size_t ranks)> owners;
-  /// For Content::masked; (j, i) are the last two dimensions of a variable.
-  std::function<bool(std::size_t j, std::size_t i)> is_missing;
+  std::string order;      ///< of the file: "yxz", "zyx" or, if it is another, "file"
+  std::size_t ghosts = 0; ///< width of the ring, along cut dimensions
+  Indices mask;           ///< y, x: the last two dimensions in memory of masked variables
+  bool ocean_is_missing = false;
 
-  const WorkloadDimension& dimension(const std::string& name) const;
-  Indices shape(const WorkloadVariable& variable) const;
-  /// fixed: coordinates and arrays without records
-  std::uint64_t bytes_per_record() const, fixed_bytes() const;
-
-private:
-  std::uint64_t bytes(bool of_record) const;
+  Indices lengths(const Indices& along) const;
+  Box box(const WorkloadVariable& v) const; ///< all of it, in the order of the file
+  bool is_scattered(const WorkloadVariable& v) const {
+    return v.decomposition != none && decompositions[v.decomposition].scattered;
+  }
+  bool is_missing(std::size_t j, std::size_t i) const; ///< for Content::masked
+  std::uint64_t bytes(bool of_record) const;           ///< of a record, or of what is written once
 };
 
-/// A workload with horizontal lengths (and levels, if asked) times `scale`: at least 2, odd ones
-/// stay odd. `variables`: that many, evenly from the list, plus coordinates; 0: all. Throws Error
-/// for an unknown name, listing the known ones.
-Workload make_workload(const std::string& name, double scale = 1.0, bool scale_levels = false,
-                       std::size_t variables = 0);
-/// One line per workload for -help: name, sizes, bytes per record.
-std::vector<std::string> workload_table();
+/// Words between blanks.
+std::vector<std::string> words_of(const std::string& text);
+/// Numbers of attributes as doubles. Error with `name`, line, what was expected and found.
+io::Contents parse_cdl(const std::string& text, const std::string& name);
 
-/// The variables as in the file: `time` first; levels next with zyx, last with yxz.
-io::Schema schema_of(const Workload& workload, const std::string& order);
-/// The memory dimension of each file dimension of the variable (without time).
-std::vector<std::size_t> file_order(const Workload& workload, const WorkloadVariable& variable,
-                                    const std::string& order);
+/// `name`: file:FILE or one of inputs/workloads. Collective; throws Error on all ranks.
+Workload make_workload(const WorkloadOptions& options, MPI_Comm comm);
+/// With another order of dimensions in the file: levels last (yxz) or first (zyx).
+Workload in_order(Workload workload, const std::string& order);
+/// Texts of inputs/workloads, by name and size.
+extern const std::map<std::string, std::string> named_workloads;
 
-/// A box of memory order in the order of the file.
-Box in_file_order(const Workload& workload, const WorkloadVariable& variable,
-                  const std::string& order, const Box& box);
+io::Schema schema_of(const Workload& workload);
 
-/// The boxes of variable v that a rank writes: as many on every rank, some empty. Without a
-/// decomposed dimension it belongs to the ranks at index 0 of that axis. Where all values of a rank
-/// are missing, it writes nothing; the nearest rank before it (cyclically) with values writes its
-/// fill values. Scattered: a box, with all levels, for each run of cells of one rank.
+/// The boxes, in the order of the file, that a rank writes of a variable with a decomposition: as
+/// many on every rank, some empty. Without the dimension of an axis it belongs to the ranks at
+/// index 0 of that axis. Where all values of a rank are missing, it writes nothing; the nearest
+/// rank before it (cyclically) with values writes its fill values. Scattered: a box, with all
+/// levels, for each run of cells of one rank.
 std::vector<Box> boxes_of(const Workload& workload, const WorkloadVariable& variable,
                           std::size_t rank, std::size_t ranks);
 
