@@ -61,7 +61,7 @@ def run(arguments):
         bad, not_made = run_missing(jobs.plan_of(arguments, study, system, results, missing, nodes), system, results, arguments.at_once)
         results.know_load()
     shutil.rmtree(results.work, ignore_errors=True)
-    if study["model"] and (system.local or system.cluster) and not bad and not not_made and (missing or not (results.folder / model.FILE).exists()):
+    if study["model"] and system.local and not bad and not not_made and (missing or not (results.folder / model.FILE).exists()):
         model.make(study, arguments.program, results)
     if not_made:
         print(f"study: {not_made} more runs were not started: no run was ok, and these are expected to fail in the same way", file=sys.stderr)
