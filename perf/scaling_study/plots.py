@@ -82,7 +82,7 @@ class Figures:
     def cores_axis(self, axes, rows, more=()):
         """Doubling is a step; points without enough cores carry a mark. `more`: numbers of virtual ranks."""
         axes.set_xscale("log", base=2)
-        marks = {row.cores: page.cores_text(row) for row in rows.itertuples()}
+        marks = {row.cores: page.cores_text(row) for row in rows.sort_values("shared_cores").itertuples()}
         marks = {**{cores: f"{cores:g}" for cores in more}, **marks}
         margin = max((max(marks) / min(marks)) ** 0.05, 2 ** 0.25)
         axes.set_xlim(min(marks) / margin, max(marks) * margin)
@@ -173,7 +173,8 @@ class Figures:
                     axes.plot(ranks, counted, color=ORANGE, ls="--", marker="D", mfc="white", label="computing, modelled: virtual ranks")
                     axes.fill_between(ranks, counted, measured, color=ORANGE, alpha=0.25, lw=0, label="to work measured in one process")
                 if lines:
-                    self.ideal(axes, lines[0][1], [n for n, *_ in of_model])
+                    least = min((rows for _, rows in lines), key=lambda rows: (rows.cores.iloc[0], rows["median"].iloc[0]))
+                    self.ideal(axes, least, [n for n, *_ in of_model])
                     self.cores_axis(axes, self.points[self.points["mode"] == mode], [n for n, *_ in of_model])
                 self.times_axis(axes)
                 axes.set_title(f"{'computing' if part == parts.COMPUTE else part}, {mode} scaling", fontsize=10)
@@ -187,7 +188,7 @@ class Figures:
         if self.virtual:
             caption += ("; modelled: the same steps on virtual ranks, network by LogGP (1.5 us, 10 GB/s), work counted, with the measured cost of each loop, up "
                         "to work measured in one process, whose caches all patches share")
-        self.save(figure, "scaling.png", caption + ". Median, and all repetitions within the bars; dotted what would be ideal for the first curve: "
+        self.save(figure, "scaling.png", caption + ". Median, and all repetitions within the bars; dotted what would be ideal from the first point: "
                   "time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
 
     def ideal(self, axes, rows, more):
