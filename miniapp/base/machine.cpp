@@ -35,12 +35,15 @@ nlohmann::ordered_json to_json(const LogGP& machine) {
 void MachineOptions::add_to(OptionTable& table) {
   table.add(text(
       "machine", file,
-      "JSON file of the machine's constants, as printed by calibrate, instead of the four below"));
+      "JSON file of the machine's constants, as printed by calibrate, instead of the five below"));
   table.add(number("loggp_L", given.L, "s", "latency of the network", 0));
   table.add(number("loggp_o", given.o, "s",
                    "overhead of a message, at the sender and at the receiver", 0));
   table.add(number("loggp_g", given.g, "s", "gap: least time between two messages of a rank", 0));
   table.add(number("loggp_G", given.G, "s", "time per byte", 0));
+  table.add(number("loggp_visit", visit, "s",
+                   "work: time per visit of a cell, the same in all loops (-1: the cost of each)",
+                   -1));
   table.add(one_of_two("work", given.measured_work, "measured", "counted",
                        "work of virtual ranks: the time of their loops in this process, or visits "
                        "of cells"));
@@ -56,7 +59,11 @@ nlohmann::json MachineOptions::contents() const {
 }
 
 LogGP MachineOptions::machine() const {
-  if (file.empty()) return given;
+  if (file.empty()) {
+    LogGP machine = given;
+    if (visit >= 0.0) machine.visit.fill(visit);
+    return machine;
+  }
   const nlohmann::json json = contents();
   LogGP machine;
   machine.measured_work = given.measured_work;
@@ -67,8 +74,10 @@ LogGP MachineOptions::machine() const {
       if (!(value >= 0)) throw Error(std::string(key) + ": expected 0 or more");
     });
     if (!constants.contains("visit_s")) return machine; // calibrate measures the network alone
+    const nlohmann::json& visits = constants.at("visit_s");
     for (std::size_t n = 0; n < work_kinds; ++n) {
-      constants.at("visit_s").at(work_names[n]).get_to(machine.visit[n]);
+      const auto& one = visits.is_number() ? visits : visits.at(work_names[n]); // number: of all
+      one.get_to(machine.visit[n]);
       if (!(machine.visit[n] >= 0)) throw Error("visit_s: expected 0 or more");
     }
   } catch (const std::exception& e) {

@@ -73,6 +73,7 @@ public:
                      "max", "in MPI", "balance", "of total"));
     double other = wall; // mean over ranks of what no timer of the first level measures
     for (const Timers::Summary& s : parts) {
+      if (s.is_share) continue; // in the file alone
       const std::string name = std::string(2 * static_cast<std::size_t>(s.depth), ' ') + s.name;
       log.line(printed("%-34s %8ld %10.3f %10.3f %10.3f %6.0f %% %6.0f %%", name.c_str(), s.calls,
                        s.time.min, s.time.mean, s.time.max,

@@ -28,6 +28,7 @@ public:
   struct Entry {
     std::string name;
     int depth = 0; ///< number of scopes around it at its first use
+    bool is_share = false;
     long calls = 0;
     Seconds seconds = {}; ///< on this rank
     Seconds in_mpi = {};  ///< of these
@@ -80,6 +81,7 @@ public:
     lap();
     m_shares.push_back(index(name));
     m_entries[m_shares.back()].calls += 1;
+    m_entries[m_shares.back()].is_share = true;
   }
   void end_share() {
     lap();
@@ -130,7 +132,7 @@ private:
     const auto found = std::find_if(m_entries.begin(), m_entries.end(),
                                     [&](const Entry& e) { return e.name == name; });
     if (found != m_entries.end()) return static_cast<std::size_t>(found - m_entries.begin());
-    Entry entry{name, m_depth};
+    Entry entry{name, m_depth, false};
     NUNATAK_PETSC(PetscLogEventRegister(name.c_str(), m_class, &entry.event));
     m_entries.push_back(entry);
     return m_entries.size() - 1;
