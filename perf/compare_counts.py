@@ -84,7 +84,8 @@ def run(case, a, ranks, name, steps):
         command = compare_pism.pism_command(a.pism, case.case, steps, "end.nc", options.split())
         command = [word for word in command if not word.startswith((":log.py", "-log_view"))]
     else:
-        command = compare_pism.nunatak_command(a.nunatak, case.own_case, steps, "end.nc", options.split())
+        # as many advances of the ice as steps; a run of one update alone would have one of 0 years
+        command = compare_pism.nunatak_command(a.nunatak, case.own_case, steps + 1, "end.nc", options.split())
     text, _ = compare_pism.run(a.mpiexec, ranks, ["env", f"LD_PRELOAD={a.count}", f"NUNATAK_COUNTS={counts}", *command], case.folder)
     if program == "pism":
         pairs = [compare_pism.linear_iterations(text, prefix) for prefix in ("ssafd_", "")]
@@ -134,8 +135,10 @@ def main():
     parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
     parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     a = parser.parse_args()
-    a.pism, a.nunatak, a.count = map(os.path.abspath, (a.pism, a.nunatak, a.count))
-    a.data, a.ours = [os.path.abspath(p) for p in a.data], ""
+    compare_pism.find_programs(a)
+    a.count, a.ours = os.path.abspath(a.count), ""
+    if not os.path.isfile(a.count):
+        compare_pism.fail(f"'{a.count}': expected a library, found none")
     result = {"command": shlex.join(["perf/compare_counts.py", *map(os.path.basename, sys.argv[1:])]), "ranks": {}}
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -151,13 +154,8 @@ def main():
                         alike = {n: round(cosine(vector(table[n]["parts"]), vector(table[name]["parts"])), 4) for n in a.runs}
                         table[name]["cosine"] = alike
         except compare_pism.RunFailed as error:
-            sys.exit(f"compare_counts.py: {error}")
-    text = json.dumps(result, indent=1)
-    if a.json:
-        with open(a.json, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-    else:
-        print(text)
+            compare_pism.fail(str(error))
+    compare_pism.give(result, a.json)
 
 
 if __name__ == "__main__":

@@ -174,7 +174,7 @@ STEPS = 6  # updates of the stress balance: one from rest and one after each of 
 
 
 def fail(message):
-    sys.exit(f"compare_pism.py: {message}")
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {message}")
 
 
 def say(message):
@@ -413,13 +413,28 @@ def print_antarctica(result):
         say(f"{'iterations':20s}" + "".join(f"{str(t['nonlinear']) + ' / ' + str(t['linear']):>26s}" for t in table.values()))
 
 
-def main():
-    a = read_arguments()
+def find_programs(a):
+    """Makes paths of the arguments whole, as runs start in a folder of their own."""
     a.pism, a.nunatak = os.path.abspath(a.pism), os.path.abspath(a.nunatak)
     a.data = [os.path.abspath(p) for p in a.data]
     for program in (os.path.join(a.pism, "pism"), a.nunatak):
         if not os.access(program, os.X_OK) or os.path.isdir(program):
             fail(f"'{program}': expected a program, found none")
+
+
+def give(result, path):
+    """As JSON, into the file if there is one."""
+    text = json.dumps(result, indent=2, default=float)
+    if path:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    else:
+        print(text)
+
+
+def main():
+    a = read_arguments()
+    find_programs(a)
     result = {"load_at_start": os.getloadavg(), "cores": len(os.sched_getaffinity(0)), "repetitions": a.repeat}
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -428,12 +443,7 @@ def main():
         except RunFailed as error:
             fail(str(error))
     result["load_at_end"] = os.getloadavg()
-    text = json.dumps(result, indent=2, default=float)
-    if a.json:
-        with open(a.json, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-    else:
-        print(text)
+    give(result, a.json)
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ public:
   virtual void start_turn() {}
   virtual void end_turn(int rank) { (void)rank; }
 
-  /// Whoever measures the parts of a step; it must outlive these ranks. Also for over().
+  /// The observer of the parts of a step; it must outlive these ranks. Also for over().
   void set_watch(StepWatch& watch) { m_common->watch = &watch; }
   StepWatch* watch() const { return m_common->watch; }
 
@@ -240,38 +240,25 @@ private:
   int m_rank;
 };
 
-/// Marks a part of the step for the watch of `ranks`, if there is one, to the end of the block.
-class StepPart {
+/// Marks a part of the step, or a share of a part, for the watch of `ranks`, if there is one, to
+/// the end of the block. A null name marks nothing.
+template <void (StepWatch::*begin)(const char*), void (StepWatch::*end)()> class Watched {
 public:
-  StepPart(const Ranks& ranks, const char* part) : m_watch(ranks.watch()) {
-    if (m_watch != nullptr) m_watch->begin(part);
+  Watched(const Ranks& ranks, const char* name)
+      : m_watch(name != nullptr ? ranks.watch() : nullptr) {
+    if (m_watch != nullptr) (m_watch->*begin)(name);
   }
-  ~StepPart() {
-    if (m_watch != nullptr) m_watch->end();
+  ~Watched() {
+    if (m_watch != nullptr) (m_watch->*end)();
   }
-  StepPart(const StepPart&) = delete;
-  StepPart& operator=(const StepPart&) = delete;
+  Watched(const Watched&) = delete;
+  Watched& operator=(const Watched&) = delete;
 
 private:
   StepWatch* m_watch;
 };
-
-/// The same of a share of a part (null: none); not on a device, where it would have to wait.
-class StepShare {
-public:
-  StepShare(const Ranks& ranks, const char* share)
-      : m_watch(loops_on_host && share != nullptr ? ranks.watch() : nullptr) {
-    if (m_watch != nullptr) m_watch->begin_share(share);
-  }
-  ~StepShare() {
-    if (m_watch != nullptr) m_watch->end_share();
-  }
-  StepShare(const StepShare&) = delete;
-  StepShare& operator=(const StepShare&) = delete;
-
-private:
-  StepWatch* m_watch;
-};
+using StepPart = Watched<&StepWatch::begin, &StepWatch::end>;
+using StepShare = Watched<&StepWatch::begin_share, &StepWatch::end_share>;
 
 /// Ranks::launch_ghosts for the arrays returned by arrays_of(local).
 template <class F> void launch_ghosts(Ranks& ranks, const F& arrays_of) {

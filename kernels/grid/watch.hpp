@@ -9,7 +9,7 @@ public:
   virtual ~StepWatch() = default;
   virtual void begin(const char* part) = 0; ///< parts do not overlap
   virtual void end() = 0;
-  /// Shares of a part, of host loops. One that begins within another interrupts it.
+  /// Shares of a part. One that begins within another interrupts it.
   virtual void begin_share(const char* share) { (void)share; }
   virtual void end_share() {}
 };

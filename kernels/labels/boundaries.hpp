@@ -210,15 +210,16 @@ public:
         contribute(r, m, components[m]->fragments[r], outgoing[r]);
     }
     const std::vector<std::int64_t> incoming = m_ranks.gather_all(outgoing);
-    m_ranks.start_turn(); // every rank does the same
-    receive(incoming, masks, maxima);
-    m_ranks.end_turn(Ranks::every_rank);
+    {
+      const Turn turn(m_ranks); // every rank does the same
+      receive(incoming, masks, maxima);
+      for (std::size_t m = 0; m < masks.size(); ++m) {
+        m_merge[m].merge();
+        components[m]->whole = m_merge[m].whole();
+        components[m]->numbered = m_merge[m].numbered();
+      }
+    }
     for (std::size_t m = 0; m < masks.size(); ++m) {
-      m_ranks.start_turn();
-      m_merge[m].merge();
-      components[m]->whole = m_merge[m].whole();
-      components[m]->numbered = m_merge[m].numbered();
-      m_ranks.end_turn(Ranks::every_rank);
       components[m]->number.resize(locals);
       for (const int r : m_ranks.locals()) {
         finish(r, m, components[m]->fragments[r], components[m]->number[r]);

@@ -203,7 +203,7 @@ template <class Real> void Multigrid<Real>::update_solution(Level& level) {
 
 template <class Real> void Multigrid<Real>::work(Level& level, int visits, int first, int last) {
   const Holders& holders = level.holders;
-  for (const int n : holders.locals()) {
+  for (int n = 0; n < holders.local_size(); ++n) {
     const NinePoint<Real>& part = level.parts[n];
     const int cells = part.within_ring(last) - (first > 0 ? part.within_ring(first - 1) : 0);
     if (cells > 0) holders.all().work(holders.place(n), std::int64_t{visits} * cells);

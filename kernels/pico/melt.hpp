@@ -164,10 +164,11 @@ public:
   void finish(const Shelves& shelves, const std::vector<PicoInput>& in,
               std::vector<PicoFields>& out, PicoReport& report) {
     second_sum(report);
-    m_ranks.start_turn(); // every rank does the same
-    follow_boxes(report);
-    copy_water();
-    m_ranks.end_turn(Ranks::every_rank);
+    {
+      const Turn turn(m_ranks); // every rank does the same
+      follow_boxes(report);
+      copy_water();
+    }
     for (const int r : m_ranks.locals())
       write_melt(shelves.local[r], m_cells[r], m_of_slots, in[r].H, m_options.gamma_T,
                  m_options.overturning_coefficient, out[r]);

@@ -59,6 +59,7 @@ nlohmann::json MachineOptions::contents() const {
 }
 
 LogGP MachineOptions::machine() const {
+  if (visit < 0.0 && visit != -1.0) throw Error("option -loggp_visit: expected 0 or more, or -1");
   if (file.empty()) {
     LogGP machine = given;
     if (visit >= 0.0) machine.visit.fill(visit);

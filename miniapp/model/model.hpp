@@ -88,8 +88,13 @@ private:
       if (m_model.m_as_pism) m_model.send_as_pism(m_part);
       m_scope.reset();
     }
-    void begin_share(const char* share) override { m_timers.begin_share(share); }
-    void end_share() override { m_timers.end_share(); }
+    // not of loops on a device, for which a share would have to wait
+    void begin_share(const char* share) override {
+      if (loops_on_host) m_timers.begin_share(share);
+    }
+    void end_share() override {
+      if (loops_on_host) m_timers.end_share();
+    }
 
   private:
     Timers& m_timers;

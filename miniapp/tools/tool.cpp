@@ -83,6 +83,8 @@ void RankOptions::add_to(OptionTable& table) {
 
 void RankOptions::check() const {
   require_one_process(virtual_ranks);
+  if (machine.given.measured_work && (virtual_ranks.empty() || !loops_on_host))
+    throw Error("option -work: measured needs -virtual_ranks and loops on the host");
   machine.machine();
 }
 

@@ -27,6 +27,11 @@ class Study:
         self.runs, self.complaints = [], []
         self.asked = 0  # runs of which there is a line
 
+    @property
+    def cores_per_node(self):
+        """Of the machine itself, if its nodes are emulated; None if it does not say."""
+        return self.machine.get("physical_cores") or self.machine.get("cores_per_node")
+
     def complain(self, sentence):
         """Files may hold control characters, which a terminal obeys."""
         printable = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in sentence)
@@ -150,7 +155,7 @@ def add_run(study, run):
     except (TypeError, AttributeError, ValueError) as error:
         study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: {texts.one_line(error)}")
         return
-    study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"], "report": report, "samples": samples,
+    study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"], "cores_per_node": study.cores_per_node, "report": report, "samples": samples,
                        "curve": curve(run["vary"])})
 
 

@@ -90,9 +90,8 @@ def of_model(report):
     for server in servers:
         counts["bytes written"] += server["written_bytes"]
     counts["output, percent of run"] = look_up(report, ("output", "percent_of_run"))
-    outside = [name for name in ("init", "output: result", "output: drain") if name in timers]
     return Sample(None, report["wall_seconds"], times, counts, report["output"].get("budget_percent"), report["output"].get("format", ""),
-                  report.get("years"), report["wall_seconds"] - total(outside, "max"), sum(server["servers"] for server in servers), useful)
+                  report.get("years"), pop.loop(report), sum(server["servers"] for server in servers), useful)
 
 
 def of_method(method):
@@ -118,7 +117,6 @@ def samples_of(studies):
     """Each sample of each run, with the run and the columns that say at which point it is."""
     for study in studies:
         for run in study.runs:
-            run["cores_per_node"] = study.machine.get("physical_cores") or study.machine.get("cores_per_node")
             for sample in run["samples"]:
                 curve = ", ".join(text for text in (run["curve"], sample.method and f"method={sample.method}") if text)
                 yield sample, run, {**{key: run[key] for key in POINT if key in run}, "machine": study.name, "curve": curve}

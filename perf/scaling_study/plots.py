@@ -146,7 +146,7 @@ class Figures:
             found = [(series, drawn(mode, series, part)) for series in self.series]
             found = [(series, rows) for series, rows in found if len(rows)]
             nodes = {series[0]: rows.nodes.max() for series, rows in found}
-            if part == "output" and self.alike and max(nodes.values(), default=1) > 1:  # not of a machine of one node beside a cluster
+            if part == "output" and self.alike and max(nodes.values(), default=1) > 1:  # of nodes that write together
                 found = [(series, rows) for series, rows in found if nodes[series[0]] > 1]
             if part == parts.COMPUTE and self.alike:
                 machines = {series[0]: max((one for one in found if one[0][0] == series[0]), key=lambda one: len(one[1])) for series, _ in found}

@@ -1,4 +1,4 @@
-"""POP's metrics of a part of the step, from a report of nunatak (docs/reference/report.md has the definitions)."""
+"""Metrics of a report of nunatak, POP's of a part of the step and others, without numpy (docs/reference/report.md has the definitions)."""
 import math
 
 ALONE = 0.95  # of the time outside MPI in which a processor ran the rank, from which on it had its core for itself
@@ -14,3 +14,9 @@ def of_part(pop):
     outside = elapsed["mean"] - waiting["mean"]
     return {"processor": useful["max"], "useful": useful["mean"], "elapsed": elapsed["max"],
             "alone": useful["mean"] / outside if outside > 0 else math.nan}
+
+
+def loop(report):
+    """Seconds of the time steps: the run without init, the result file and the last drain of servers."""
+    timers = report["timers"]
+    return report["wall_seconds"] - sum(timers[name]["max"] for name in ("init", "output: result", "output: drain") if name in timers)

@@ -110,7 +110,7 @@ def notes(studies, runs):
         if fewer:
             sentences.append(f"{study.name}: {fewer} of {len(done)} points have less than the {wanted} repetitions of the study; the same "
                              "`perf/study run` again adds what is missing.")
-        cores = study.machine.get("physical_cores") or study.machine.get("cores_per_node") or 1
+        cores = study.cores_per_node or 1
         busy = [run["load_average"][0] for run in study.runs if run["load_average"] and run["load_average"][0] > cores]
         if busy:
             sentences.append(f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average above the {cores} cores of the "

@@ -16,7 +16,7 @@ import statistics
 import sys
 from collections import defaultdict
 
-from . import study_file
+from . import pop, study_file
 
 BENCHMARK = pathlib.Path(__file__).resolve().parents[1] / "studies" / "benchmark.yaml"
 VERSION = "nunatak 1"
@@ -62,12 +62,6 @@ def hash_of(sums):
 def sypd(run):
     """The figure of merit of one run: its end is its last durable byte."""
     return 86400 * run["report"]["years"] / run["report"]["wall_seconds"]
-
-
-def loop(run):
-    """Seconds of the time steps: the run without init, the result file and the last drain of servers."""
-    timers = run["report"]["timers"]
-    return run["report"]["wall_seconds"] - sum(timers[name]["max"] for name in ("init", "output: result", "output: drain") if name in timers)
 
 
 def writes(run):
@@ -274,5 +268,5 @@ def row_of(one, first):
             "/".join(output[name] for name in ("format", "layout", "transport")), f"{middle:.4g}", f"{speeds[0]:.4g} to {speeds[-1]:.4g}",
             "-" if one is first else f"{middle / statistics.median(base):.2f}" if apart else "no difference",
             f"{cores * seconds / 3600 / report['years']:.3g}",
-            f"{86400 * report['years'] / statistics.median(map(loop, runs)):.4g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
+            f"{86400 * report['years'] / statistics.median(pop.loop(run['report']) for run in runs):.4g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
             *(["-", "-"] if output["servers"] else [f"{statistics.median(rates):.0f}", f"{statistics.median(raw):.2f}"])]

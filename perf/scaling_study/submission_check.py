@@ -11,7 +11,7 @@ import re
 import statistics
 
 from . import pop
-from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION, figure_of, hash_of, is_number, loop, moment,
+from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION, figure_of, hash_of, is_number, moment,
                          points_of, rules_of, sizes_of, writes, written)
 
 FREE = ("io_", "grid_p", "grid_cut", "halo", "gpu_aware_mpi", "report", "verbose", "pico_distance")  # beginnings of options that may differ
@@ -146,7 +146,7 @@ def look_at_size(check, where, one, submission):
         for look in (look_at_times, look_at_ranks, look_at_model, look_at_options, look_at_solves):
             check.of(look, name, run, rules, one["machine"])
         check.of(look_at_files if writes(run) else look_at_no_files, name, run, rules, submission["sums"], reference)
-    shortest = min(map(loop, runs))
+    shortest = min(pop.loop(run["report"]) for run in runs)
     check.expect(shortest >= rules["least"], where, f"time steps of {rules['least']:g} s or more (a larger size)", f"{shortest:.3g} s")
     check.of(look_at_points, where, runs)
     check.of(look_at_order, where, one, moment(submission["made"]))

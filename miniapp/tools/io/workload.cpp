@@ -111,7 +111,9 @@ struct Draft {
     const auto folder = std::filesystem::path(path).parent_path();
     const io::Reader in(colon == 0 ? path : (folder / word.substr(0, colon - 1)).string(), comm);
     const std::vector<double> map = in.read_all(word.substr(colon));
-    const auto is_rank = [](double rank) { return rank >= 0.0 && rank < 0x1p31; };
+    const auto is_rank = [](double rank) {
+      return rank >= 0.0 && rank < 0x1p31 && rank == std::floor(rank);
+    };
     const auto wrong = std::find_if_not(map.begin(), map.end(), is_rank);
     if (map.size() != cells || wrong != map.end())
       fail("ranks from 0 to 2147483647 of " + std::to_string(cells) + " cells",
@@ -170,8 +172,11 @@ struct Draft {
     for (const io::Contents::Variable& given : header.variables) {
       if (given.type == "string") continue; // of no fixed size
       const auto* copies = io::find(given.attributes, "copies");
+      const double number = copies != nullptr && copies->is_number ? copies->numbers[0] : 0.0;
+      if (copies != nullptr && !(number >= 1.0 && number <= 1e5 && number == std::floor(number)))
+        fail("copies of variable '" + given.name + "', from 1 to 100000", std::to_string(number));
       all.push_back(variable_of(given));
-      for (int k = 1; copies != nullptr && copies->is_number && k <= copies->numbers[0]; ++k) {
+      for (int k = 1; k <= static_cast<int>(number); ++k) {
         if (k > 1) all.push_back(all.back());
         all.back().name = given.name + std::to_string(k);
       }
@@ -212,7 +217,11 @@ struct Draft {
         d.length = scaled(d.length, levels ? all : 1.0, true);
       } else if (lengths.count(d.name) > 0) {
         const auto [a, b, powers] = lengths[d.name];
-        const double k = std::sqrt((static_cast<double>(d.length) - b) / a) * all,
+        const double square = (static_cast<double>(d.length) - b) / a;
+        if (!(a > 0.0 && square >= 0.0))
+          fail("a length of " + d.name + " that its statement length has",
+               std::to_string(d.length));
+        const double k = std::sqrt(square) * all,
                      made = powers > 0.0 ? std::exp2(std::max(0.0, std::round(std::log2(k))))
                                          : std::max(2.0, std::round(k));
         d.length = static_cast<std::size_t>(a * made * made + b);
