@@ -191,6 +191,7 @@ def read_arguments():
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS), help="methods to run PISM (default: all)")
     parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
                         help="tolerances to choose from, largest first (default %(default)s)")
+    parser.add_argument("--own-till", action="store_true", help="yield stress by the formula, also where the data have tauc")
     parser.add_argument("--ours", default="", metavar="OPTIONS", help="more options of nunatak, as one word")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="repetitions (default 3)")
@@ -213,6 +214,8 @@ class Antarctica:
     def __init__(self, a, folder):
         self.a, self.folder = a, folder
         fields = read_data(a.data)
+        if a.own_till:
+            fields.pop("tauc", None)
         for _ in range(a.refine):
             fields = refine(fields)
         self.case = os.path.join(folder, "pism.nc")

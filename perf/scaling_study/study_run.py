@@ -124,7 +124,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
             shutil.copyfile(pathlib.Path(self.stagedir) / "manifest", pathlib.Path(PLAN["results"]) / found["manifest"])
         try:
             if raw := self.read("raw"):
-                found["raw"] = json.loads(raw)["raw"]
+                found["raw"] = {name: json.loads(raw)["raw"][name] for name in ("bytes", "seconds")}
             if triad := self.read("triad"):
                 triad = json.loads(triad)
                 found["triad"] = {"GB_per_s": triad["triad"]["GB_per_s"], "step without SSA": triad["without_ssa"]["share_of_triad"],

@@ -208,6 +208,7 @@ def test_raw_writes_alone(bench, tmp_path):
     bench("-raw", 5000001, "-repeat", 2, "-report", "out.json", ranks=3, status=0)
     raw = report(tmp_path)["raw"]
     assert raw["bytes"] == 5000001 and len(raw["seconds"]["all"]) == 2 and raw["seconds"]["min"] > 0
+    assert len(raw["ways"]) == 3 and raw["seconds"]["median"] == min(way["seconds"]["median"] for way in raw["ways"])
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
     (tmp_path / "mine").mkdir()
     (tmp_path / "nunatak-io.files").symlink_to("mine")

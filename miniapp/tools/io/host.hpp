@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -188,54 +189,74 @@ private:
 };
 
 /// The raw write baseline: as many bytes in plain pwrite() calls, made durable as io::File does.
-/// The speed of a method is a fraction of this one: the time of the baseline over its own.
+/// Which way is fastest depends on the file system, so there are three; the fastest of them is the
+/// roof, and the speed of a method is a fraction of it: the time of the roof over its own.
 ///
-///   rank 0 |2 MiB|2 MiB|2 MiB|...       one preallocated file, a contiguous part per rank;
-///   rank 1        ...    |2 MiB|...     then fsync on every node, rename, fsync of the folder
+///   rank 0 |2 MiB|2 MiB|2 MiB|...       one preallocated file, a contiguous part per rank, in
+///   small rank 1        ...    |2 MiB|...     or large calls, or a file per rank; then fsync (one
+///   file:
+///                                       on every node), rename, fsync of the folder
 class RawWrite {
 public:
-  /// Each run() writes `bytes` to `path`. Collective.
+  struct Way {
+    const char* text;
+    std::uint64_t call_bytes; // of a pwrite()
+    bool is_shared;           // one file
+  };
+  static constexpr std::array<Way, 3> ways{{{"one file, calls of 2 MiB", 2 << 20, true},
+                                            {"one file, calls of 64 MiB", 64 << 20, true},
+                                            {"a file per rank, calls of 2 MiB", 2 << 20, false}}};
+
+  /// Each run() writes `bytes` to `path`, or to `path` and the number of each rank. Collective.
   RawWrite(MPI_Comm comm, std::string path, std::uint64_t bytes)
       : m_comm(comm), m_path(std::move(path)), m_bytes(bytes),
-        m_topology(io::make_topology(comm, 0)), m_buffer(call_bytes) {
+        m_topology(io::make_topology(comm, 0)),
+        m_buffer(std::min<std::uint64_t>(64 << 20, bytes / m_size + m_size)) {
     for (std::size_t n = 0; n < m_buffer.size(); ++n)
       m_buffer[n] = static_cast<std::byte>(n * 7 + 1); // nonzero, so that nothing is skipped
   }
 
-  /// Seconds of the slowest rank until the file is durable. `path` must not exist, because freeing
-  /// its blocks would be timed. Collective; throws Error on all ranks.
-  double run() {
-    const std::string path = m_path + ".tmp";
+  /// Seconds of the slowest rank until all is durable. The files must not exist, because freeing
+  /// their blocks would be timed. Collective; throws Error on all ranks.
+  double run(const Way& way) {
+    const std::uint64_t part = m_bytes / m_size, begin = part * m_rank,
+                        end = m_rank + 1 == m_size ? m_bytes : begin + part;
     MPI_Barrier(m_comm);
     const double start = MPI_Wtime();
-    io::on_rank_0(m_comm, [&] {
-      io::create_anew(path);
-      io::reserve_space(path, 0, m_bytes);
-    });
-    io::agree(m_comm, [&] { write_part(path); });
-    io::agree(m_comm, [&] {
-      if (m_topology.is_first(m_rank)) io::fsync_path(path);
-    });
-    io::on_rank_0(m_comm, [&] {
-      io::rename_file(path, m_path);
-      io::fsync_folder_of(m_path);
-    });
+    if (way.is_shared) {
+      const std::string path = m_path + ".tmp";
+      io::on_rank_0(m_comm, [&] {
+        io::create_anew(path);
+        io::reserve_space(path, 0, m_bytes);
+      });
+      io::agree(m_comm, [&] { write(path, begin, end, way.call_bytes); });
+      io::agree(m_comm, [&] {
+        if (m_topology.is_first(static_cast<int>(m_rank))) io::fsync_path(path);
+      });
+      io::on_rank_0(m_comm, [&] { io::rename_file(path, m_path); });
+    } else {
+      io::agree(m_comm, [&] {
+        const std::string name = m_path + "." + std::to_string(m_rank), path = name + ".tmp";
+        io::create_anew(path);
+        io::reserve_space(path, 0, end - begin);
+        write(path, 0, end - begin, way.call_bytes);
+        io::fsync_path(path);
+        io::rename_file(path, name);
+      });
+    }
+    io::on_rank_0(m_comm, [&] { io::fsync_folder_of(m_path); });
     double seconds = MPI_Wtime() - start;
     MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, m_comm);
     return seconds;
   }
 
 private:
-  static constexpr std::uint64_t call_bytes = 2 << 20;
-
-  void write_part(const std::string& path) const {
+  void write(const std::string& path, std::uint64_t at, std::uint64_t end,
+             std::uint64_t call_bytes) const {
     const io::Descriptor fd(path, O_WRONLY, "expected to open it");
-    const auto rank = static_cast<std::uint64_t>(m_rank),
-               size = static_cast<std::uint64_t>(io::size_of(m_comm));
-    const std::uint64_t part = m_bytes / size, end = rank + 1 == size ? m_bytes : part * (rank + 1);
-    for (std::uint64_t at = part * rank; at < end;) {
-      const ssize_t done =
-          pwrite(fd, m_buffer.data(), std::min(call_bytes, end - at), static_cast<off_t>(at));
+    while (at < end) {
+      const std::size_t count = std::min({call_bytes, end - at, std::uint64_t{m_buffer.size()}});
+      const ssize_t done = pwrite(fd, m_buffer.data(), count, static_cast<off_t>(at));
       if (done <= 0)
         throw Error("file '" + path + "': expected to write it; found: " + std::strerror(errno));
       at += static_cast<std::uint64_t>(done);
@@ -243,7 +264,8 @@ private:
   }
 
   MPI_Comm m_comm;
-  int m_rank = io::rank_in(m_comm);
+  std::uint64_t m_rank = static_cast<std::uint64_t>(io::rank_in(m_comm)),
+                m_size = static_cast<std::uint64_t>(io::size_of(m_comm));
   std::string m_path;
   std::uint64_t m_bytes;
   io::Topology m_topology;

@@ -1,0 +1,162 @@
+"""`perf/study reproduce [ROW...|--quick|--all]`: runs the commands of rows as a stranger would, and lays what they give next to what was
+measured before. The rows of this machine go into a file, to be sent back.
+"""
+import datetime
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import yaml
+
+from . import result_pages, rows
+from .page import number
+from .study_file import StudyError
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ABSENT = {  # what a row needs, and the words for its absence
+    "cluster": (lambda: os.geteuid() == 0, "the emulated cluster needs root"),
+    "pism": (lambda: shutil.which("pism", path=os.environ.get("PISM", "")), "expected the variable PISM, the folder of PISM's program (perf/peer.md)"),
+    "peers": (lambda: not subprocess.run([sys.executable, "-c", "import cc3d, skfmm"], capture_output=True, check=False).returncode,
+              "expected pip install connected-components-3d scikit-fmm"),
+    "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),
+}
+
+
+def main(arguments):
+    sections, before = rows.read(), rows.measured()
+    known = {name: row for section in sections.values() for name, row in section.get("rows", {}).items()}
+    if arguments.list or not (arguments.rows or arguments.quick or arguments.all):
+        return show(known, before)
+    strange = sorted(set(arguments.rows) - known.keys())
+    if strange:
+        raise StudyError(f"reproduce: expected rows among {', '.join(known)}, found {', '.join(strange)}")
+    build = build_folder(arguments.build)
+    wanted = [name for name, row in known.items() if arguments.all or name in arguments.rows or arguments.quick and row.get("quick") == "yes"]
+    machine, found, failed = facts(build), {}, []
+    for name in wanted:
+        lacking = [ABSENT[need][1] for need in known[name]["needs"] if not ABSENT[need][0]()]
+        if lacking:
+            print(f"\n{name}: left out: {'; '.join(lacking)}", flush=True)
+            continue
+        began = time.monotonic()
+        try:
+            values = measure(name, known[name], build, arguments)
+        except (StudyError, OSError, ValueError, LookupError, ZeroDivisionError) as error:
+            print(f"\n{name}: FAILED: {error}", flush=True)
+            failed.append(name)
+            continue
+        found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": commit(), "runs": arguments.runs or int(known[name].get("runs", 1)),
+                       "minutes": round((time.monotonic() - began) / 60, 1), "values": values}
+        if not lay_beside(name, known[name], values, before, machine):
+            failed.append(name)
+        keep(arguments.output, {"machines": {"here": machine}, "rows": found})
+    if found:
+        print(f"\nwrote {arguments.output}: the rows of this machine")
+    if found and arguments.record:
+        record(before, machine, found)
+        result_pages.write(sections, rows.measured())
+        print(f"wrote {rows.MEASURED.relative_to(ROOT)}, README.md and docs/results.md")
+    return 1 if failed else 0
+
+
+def show(known, before):
+    print("rows; run them with perf/study reproduce ROW... | --quick | --all\n")
+    for name, row in known.items():
+        last = before["rows"].get(name)
+        what = f"{last['date']} {last['commit']}" if last else "never measured"
+        print(f"{name:22s} {row.get('minutes', '?'):>4s} min  {'quick' if row.get('quick') == 'yes' else '     '}  {what:24s} {' '.join(row['needs'])}")
+    return 0
+
+
+def build_folder(given):
+    """Of the programs: the one given, else that of the PATH, else the newest of build/*."""
+    on_path = shutil.which("nunatak")
+    found = [pathlib.Path(given)] if given else [pathlib.Path(on_path).resolve().parents[1]] if on_path else sorted(
+        (path.parents[1] for path in ROOT.glob("build/*/miniapp/nunatak")), key=lambda path: (path / "miniapp/nunatak").stat().st_mtime)
+    if not found or not (found[-1] / "miniapp" / "nunatak").exists():
+        raise StudyError(f"--build: expected a folder with miniapp/nunatak (cmake --preset release && cmake --build --preset release), found "
+                         f"{found[-1] if found else 'none'}")
+    return found[-1].resolve()
+
+
+def commit():
+    said = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty=+", "--abbrev=8", "--exclude=*"], capture_output=True, text=True, check=False)
+    return said.stdout.strip() or "unknown"
+
+
+def facts(build):
+    """Of this machine, as far as it decides about times."""
+    cpu = [line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if line.startswith("model name")]
+    compiler = [line.partition("=")[2] for line in (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
+                if line.startswith(("CMAKE_CXX_COMPILER:", "CMAKE_BUILD_TYPE:"))]
+    mpi = subprocess.run(["mpiexec", "--version"], capture_output=True, text=True, check=False).stdout.splitlines()
+    return {"cpu": cpu[0] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)), "mpi": mpi[0] if mpi else "none",
+            "build": " ".join(compiler)}
+
+
+def measure(name, row, build, arguments):
+    """{figure: [median, least, most]} of `runs` runs of the command."""
+    count = arguments.runs or int(row.get("runs", 1))
+    found = {figure: [] for figure in row["figures"]}
+    for run in range(count):
+        print(f"\n{name}{f', run {run + 1} of {count}' if count > 1 else ''}: about {row.get('minutes', '?')} min\n{row['command'].rstrip()}", flush=True)
+        with tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-") as folder:
+            execute(name, row, build, folder)
+            for figure, how in row["figures"].items():
+                found[figure].append(rows.figure_of(folder, how))
+    return {figure: [float(f"{one:.6g}") for one in rows.together(values)] for figure, values in found.items()}
+
+
+def execute(name, row, build, folder):
+    words = ["/bin/bash", "-e", "-o", "pipefail", "-c", f". scripts/environment.sh\n{row['command']}"]
+    path = os.pathsep.join([*(str(build / sub) for sub in ("miniapp", "perf")), str(ROOT / "perf"), str(ROOT / "perf" / "cluster"), os.path.dirname(sys.executable), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "OUT": folder, "BUILD": str(build), "OMP_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
+    limit = 60 * (5 + 4 * float(row.get("minutes", 5)))
+    with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
+        try:
+            done = subprocess.run(words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=limit, check=False)
+            status = f"status {done.returncode}" if done.returncode else ""
+        except subprocess.TimeoutExpired:
+            status = f"not at its end after {limit / 60:.0f} min"
+        finally:
+            if "cluster" in row["needs"]:
+                subprocess.run([ROOT / "perf" / "cluster" / "cluster", "down"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    if status:
+        tail = pathlib.Path(folder, "log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
+        raise StudyError(f"{name}: {status}\n" + "\n".join(tail))
+
+
+def lay_beside(name, row, values, before, machine):
+    """Prints old, new, their ratio and the verdict; False if a count differs."""
+    old = before["rows"].get(name)
+    there = before["machines"].get(old["machine"], {}) if old else {}
+    same = all(there.get(key) == machine[key] for key in ("cpu", "cores"))
+    good = True
+    print(f"{'':44s} {'before':>10s} {'now':>10s} {'ratio':>7s}  verdict")
+    for figure, new in values.items():
+        was = old["values"].get(figure) if old else None
+        said = rows.verdict(row["figures"][figure], was, new, same) if was else "new"
+        good = good and said != "DIFFERS"
+        ratio = number(new[0] / was[0]) if was and was[0] else "-"
+        print(f"{figure:44s} {number(was[0]) if was else '-':>10s} {number(new[0]):>10s} {ratio:>7s}  {said}", flush=True)
+    return good
+
+
+def keep(path, what):
+    pathlib.Path(path).write_text(yaml.safe_dump(what, sort_keys=False, allow_unicode=True, default_flow_style=None, width=140), encoding="utf-8")
+
+
+def record(before, machine, found):
+    """Replaces the rows, and gives the machine a letter."""
+    letter = next((name for name, there in before["machines"].items() if there == machine), None)
+    if letter is None:
+        letter = next(chr(code) for code in range(ord("A"), ord("Z") + 1) if chr(code) not in before["machines"])
+        before["machines"][letter] = machine
+    before["rows"].update({name: {**row, "machine": letter} for name, row in found.items()})
+    used = {row["machine"] for row in before["rows"].values()}
+    before["machines"] = {name: there for name, there in before["machines"].items() if name in used}
+    keep(rows.MEASURED, before)

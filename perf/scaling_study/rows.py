@@ -1,0 +1,161 @@
+"""Rows of results: what is claimed, the command that shows it, and what was measured.
+
+perf/results/*.yaml has the rows, a section of docs/results.md in each file; perf/results/measured.yaml what they gave, where and when, as
+`perf/study reproduce` writes it. A figure of a row is read from the files that its command leaves in the folder $OUT:
+
+    figures:
+      ratio: {value: "io.json methods[method=serial].seconds", over: "io.json methods[method=direct].seconds", better: higher}
+      "{w}: {m}": {each: {w: [F, G], m: [direct, serial]}, value: "{w}.json methods[method={m}].seconds"}     # of a table
+
+`value` and `over`: a file, and the way to a number in it, or to one with `median`, `min` and `max`; or /a regular expression/ in a text.
+"""
+import itertools
+import json
+import pathlib
+import re
+
+import yaml
+
+from .study_file import Loader, StudyError
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "results"
+MEASURED = FOLDER / "measured.yaml"
+NEEDS = ("cluster", "pism", "peers", "gpu")
+BETTER = ("higher", "lower", "same", "either")  # same: a count, equal on every machine
+SECTION = {"title", "text", "rows"}
+ROW = {"claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "picture", "text"}
+FIGURE = {"value", "over", "better", "each", "unit", "saved", "factor"}
+ALONE = 0.1  # the interval of a figure that was measured once: this part of it to either side
+
+
+def known(value, keys, where):
+    if not isinstance(value, dict) or not value or not value.keys() <= keys:
+        raise StudyError(f"{where}: expected keys among {', '.join(sorted(keys))}, found {', '.join(map(str, value)) if isinstance(value, dict) else value}")
+    return value
+
+
+def read(folder=FOLDER):
+    """{section: {title, text, rows: {name: row}}} in the order of the files' names."""
+    sections, names = {}, set()
+    for path in sorted(folder.glob("[0-9]*.yaml")):
+        try:
+            section = known(yaml.load(path.read_text(encoding="utf-8"), Loader), SECTION, f"file '{path}'")
+        except yaml.YAMLError as error:
+            raise StudyError(f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
+        for name, row in section.get("rows", {}).items():
+            section["rows"][name] = checked(row, f"file '{path}': row '{name}'")
+            if name in names:
+                raise StudyError(f"file '{path}': row '{name}': expected a name of its own, found another row with it")
+            names.add(name)
+        sections[path.stem] = section
+    return sections
+
+
+def checked(row, where):
+    known(row, ROW, where)
+    for key in ("claim", "command", "figures"):
+        if not row.get(key):
+            raise StudyError(f"{where}: expected the key {key}, found none")
+    row["needs"] = row.get("needs", "").split()
+    if set(row["needs"]) - set(NEEDS):
+        raise StudyError(f"{where}: needs: expected words among {', '.join(NEEDS)}, found '{' '.join(row['needs'])}'")
+    figures = {}
+    for name, figure in row["figures"].items():
+        known(figure, FIGURE, f"{where}: figure '{name}'")
+        if figure.get("better", "either") not in BETTER or not figure.get("value"):
+            raise StudyError(f"{where}: figure '{name}': expected a value, and better: one of {', '.join(BETTER)}, found {figure}")
+        each = figure.get("each", {})
+        for values in itertools.product(*each.values()):
+            filled = dict(zip(each, values))
+            figures[fill(name, filled)] = {key: fill(text, filled) for key, text in figure.items() if key != "each"}
+    return {**row, "figures": figures}
+
+
+def fill(text, values):
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text
+
+
+def measured(path=MEASURED):
+    """{"machines": {name: facts}, "rows": {name: {machine, date, commit, runs, values: {figure: [median, least, most]}}}}."""
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise StudyError(f"file '{path}': expected measured rows, found: {' '.join(str(error).split())}") from None
+    return found or {"machines": {}, "rows": {}}
+
+
+def number_at(folder, where):
+    """[median, least, most] of what `where` leads to."""
+    name, _, way = where.partition(" ")
+    text = (pathlib.Path(folder) / name).read_text(encoding="utf-8")
+    if way.startswith("/"):
+        found = re.search(way.strip("/"), text, re.M)
+        if not found:
+            raise ValueError(f"{name}: expected {way}, found none")
+        return [float(found[1])] * 3
+    value = json.loads(text)
+    for step in re.findall(r"\[[^]]*\]|[^.\[\]]+", way):
+        value = entry(value, step.strip("[]"), where) if step.startswith("[") else member(value, step, where)
+    if isinstance(value, dict):
+        value = [member(value, key, where) for key in ("median", "min", "max")]
+    else:
+        value = [value] * 3
+    if not all(isinstance(one, (int, float)) for one in value):
+        raise ValueError(f"{where}: expected a number, found {value}")
+    return [float(one) for one in value]
+
+
+def member(value, key, where):
+    if not isinstance(value, dict) or key not in value:
+        raise ValueError(f"{where}: expected {key}, found {', '.join(value) if isinstance(value, dict) else value}")
+    return value[key]
+
+
+def entry(values, conditions, where):
+    """Of a list: by its number, or the only one that meets the conditions (name=value;name=value)."""
+    if re.fullmatch(r"-?\d+", conditions):
+        return values[int(conditions)]
+    wanted = dict(condition.split("=", 1) for condition in conditions.split(";"))
+    found = [value for value in values if all(str(value.get(name)) == text for name, text in wanted.items())]
+    if len(found) != 1:
+        raise ValueError(f"{where}: expected one entry [{conditions}], found {len(found)} of {len(values)}")
+    return found[0]
+
+
+def figure_of(folder, figure):
+    """[median, least, most]: of `value`; over `over`, if there is one; with `saved` the per cent by which it is less than `over`."""
+    value = number_at(folder, figure["value"])
+    if "over" in figure:
+        over = number_at(folder, figure["over"])
+        value = [value[0] / over[0], value[1] / over[2], value[2] / over[1]]
+    if figure.get("saved") == "yes":
+        value = [100 * (1 - value[0]), 100 * (1 - value[2]), 100 * (1 - value[1])]
+    return [float(figure.get("factor", 1)) * one for one in value]
+
+
+def together(runs):
+    """Of the same figure in several runs of the command: the median of the medians, and the whole range."""
+    medians = sorted(run[0] for run in runs)
+    return [medians[len(medians) // 2] if len(medians) % 2 else sum(medians[len(medians) // 2 - 1:][:2]) / 2, min(run[1] for run in runs),
+            max(run[2] for run in runs)]
+
+
+def interval(value):
+    """Least and most; of a single measurement ten per cent to either side."""
+    median, least, most = value
+    return (least, most) if least < most else (median - ALONE * abs(median), median + ALONE * abs(median))
+
+
+def verdict(figure, old, new, same_machine):
+    better = figure.get("better", "either")
+    if better == "same":
+        return "equal" if new[0] == old[0] else "DIFFERS"
+    if not same_machine:
+        return "another machine"
+    (low, high), (least, most) = interval(old), interval(new)
+    if least <= high and low <= most:
+        return "within its interval"
+    return {"either": "differs", "higher": "better", "lower": "worse"}[better] if new[0] > old[0] else {
+        "either": "differs", "higher": "worse", "lower": "better"}[better]
