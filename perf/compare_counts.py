@@ -18,7 +18,6 @@ import sys
 import tempfile
 
 import compare_pism
-import launcher
 
 # part: (events of PISM, timers of nunatak); a name that ends in * is the beginning of names
 PARTS = {
@@ -124,16 +123,11 @@ def print_table(ranks, table):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pism", required=True, metavar="DIR", help="folder of PISM's programs")
-    parser.add_argument("--nunatak", required=True, metavar="EXE", help="our program")
+    compare_pism.add_case(parser)
     parser.add_argument("--count", required=True, metavar="LIB", help="libnunatak_count.so")
-    parser.add_argument("--data", nargs="+", required=True, metavar="FILE", help="as of compare_pism.py")
-    parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
     parser.add_argument("--ranks", type=int, nargs="+", default=[4, 16, 64])
     parser.add_argument("--steps", type=int, default=3, help="steps of the longer run (default 3)")
     parser.add_argument("--runs", nargs="+", default=list(RUNS), metavar="NAME", help="of " + "; ".join(RUNS))
-    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
-    parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     a = parser.parse_args()
     compare_pism.find_programs(a)
     a.count, a.ours = os.path.abspath(a.count), ""

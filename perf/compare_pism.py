@@ -181,23 +181,28 @@ def say(message):
     print(message, file=sys.stderr, flush=True)
 
 
-def read_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_case(parser):
+    """Arguments of the programs and of the problem."""
     parser.add_argument("--pism", required=True, metavar="DIR", help="folder of PISM's programs")
     parser.add_argument("--nunatak", required=True, metavar="EXE", help="our program")
     parser.add_argument("--data", nargs="+", required=True, metavar="FILE",
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
+    parser.add_argument("--own-till", action="store_true", help="yield stress by a formula, also where the data have tauc")
+    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
+    parser.add_argument("--json", metavar="FILE", help="write the JSON there")
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_case(parser)
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS), help="methods to run PISM (default: all)")
     parser.add_argument("--picard-rtol", nargs="+", default=["1e-6", "1e-7", "1e-8", "1e-9"],
                         help="tolerances to choose from, largest first (default %(default)s)")
-    parser.add_argument("--own-till", action="store_true", help="yield stress by the formula, also where the data have tauc")
     parser.add_argument("--ours", default="", metavar="OPTIONS", help="more options of nunatak, as one word")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeat", type=int, default=3, help="repetitions (default 3)")
     parser.add_argument("--output", action="store_true", help="compare the output of a state, not the step")
-    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
-    parser.add_argument("--json", metavar="FILE", help="write the JSON there")
     arguments = parser.parse_args()
     if min(arguments.ranks) < 1 or arguments.repeat < 1:
         fail("--ranks and --repeat: expected 1 or more")
@@ -442,7 +447,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             case = Antarctica(a, folder)
-            result["output" if a.output else "antarctica"] = (run_output if a.output else run_antarctica)(a, case)
+            result["output" if a.output else "step"] = (run_output if a.output else run_antarctica)(a, case)
         except RunFailed as error:
             fail(str(error))
     result["load_at_end"] = os.getloadavg()

@@ -6,20 +6,10 @@ import pandas
 import yaml
 
 from . import ladder, parts
+from .texts import number
 
 
 FINDINGS = 6  # sentences of a page
-
-
-def number(value, digits=3):
-    """Short, in one cell: 12.3, 0.0451, 1.2e-05, -."""
-    if value is None or value != value:
-        return "-"
-    if isinstance(value, str):
-        return value
-    if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
-        return f"{value:.{digits - 1}e}"
-    return f"{value:.0f}" if abs(value) >= 10**(digits - 1) else f"{value:.{digits}g}"
 
 
 def percent(value):

@@ -1,6 +1,7 @@
 """`perf/study reproduce [ROW...|--quick|--all]`: runs the commands of rows as a stranger would, and lays what they give next to what was
 measured before. The rows of this machine go into a file, to be sent back.
 """
+import contextlib
 import datetime
 import os
 import pathlib
@@ -13,15 +14,13 @@ import time
 import yaml
 
 from . import result_pages, rows
-from .page import number
 from .study_file import StudyError
+from .texts import number
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ABSENT = {  # what a row needs, and the words for its absence
     "cluster": (lambda: os.geteuid() == 0, "the emulated cluster needs root"),
     "pism": (lambda: shutil.which("pism", path=os.environ.get("PISM", "")), "expected the variable PISM, the folder of PISM's program (perf/peer.md)"),
-    "peers": (lambda: not subprocess.run([sys.executable, "-c", "import cc3d, skfmm"], capture_output=True, check=False).returncode,
-              "expected pip install connected-components-3d scikit-fmm"),
     "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),
 }
 
@@ -104,11 +103,21 @@ def measure(name, row, build, arguments):
     found = {figure: [] for figure in row["figures"]}
     for run in range(count):
         print(f"\n{name}{f', run {run + 1} of {count}' if count > 1 else ''}: about {row.get('minutes', '?')} min\n{row['command'].rstrip()}", flush=True)
-        with tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-") as folder:
+        with out_folder(name, arguments.keep) as folder:
             execute(name, row, build, folder)
             for figure, how in row["figures"].items():
                 found[figure].append(rows.figure_of(folder, how))
     return {figure: [float(f"{one:.6g}") for one in rows.together(values)] for figure, values in found.items()}
+
+
+def out_folder(name, keep):
+    """$OUT of a command: a new one that goes, or that of the row in the folder `keep`."""
+    if not keep:
+        return tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-")
+    folder = pathlib.Path(keep).resolve() / name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return contextlib.nullcontext(str(folder))
 
 
 def execute(name, row, build, folder):

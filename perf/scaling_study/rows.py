@@ -20,7 +20,7 @@ from .study_file import Loader, StudyError
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "results"
 MEASURED = FOLDER / "measured.yaml"
-NEEDS = ("cluster", "pism", "peers", "gpu")
+NEEDS = ("cluster", "pism", "gpu")
 BETTER = ("higher", "lower", "same", "either")  # same: a count, equal on every machine
 SECTION = {"title", "text", "rows"}
 ROW = {"claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "picture", "text"}

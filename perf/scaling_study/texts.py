@@ -1,4 +1,4 @@
-"""Texts that come from elsewhere: files of a results folder, which may be anybody's, and long messages as one line."""
+"""Texts that come from elsewhere: files of a results folder, which may be anybody's, and long messages as one line. Numbers as text."""
 import errno
 import json
 import os
@@ -37,3 +37,14 @@ def one_line(text):
     error = ERROR.search(str(text))
     lines = [line.strip() for line in str(text).splitlines() if re.search(r"\w", line) and not line.startswith("---")]
     return (error[0] if error else lines[-1] if lines else "")[:300]
+
+
+def number(value, digits=3):
+    """Short, in one cell: 12.3, 0.0451, 1.2e-05, -."""
+    if value is None or value != value:
+        return "-"
+    if isinstance(value, str):
+        return value
+    if abs(value) >= 1e6 or 0 < abs(value) < 1e-4:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.0f}" if abs(value) >= 10**(digits - 1) else f"{value:.{digits}g}"

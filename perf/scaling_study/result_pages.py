@@ -1,0 +1,125 @@
+"""docs/results.md and the table of results in README.md, made of perf/results/*.yaml: of what is claimed and what was measured.
+
+    perf/study results            writes both
+    perf/study results --check    exit status 1 if one of them is not what would be written
+"""
+import pathlib
+import re
+
+from . import rows
+from .texts import number
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE, README = ROOT / "docs" / "results.md", ROOT / "README.md"
+MARK = "<!-- made from perf/results by `perf/study results` -->"
+
+
+def main(arguments):
+    texts = made(rows.read(), rows.measured())
+    different = [path for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    for path in different:
+        if arguments.check:
+            print(f"{path.relative_to(ROOT)} is not what perf/results says: perf/study results")
+        else:
+            path.write_text(texts[path], encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if arguments.check and different else 0
+
+
+def write(sections, measured):
+    for path, text in made(sections, measured).items():
+        path.write_text(text, encoding="utf-8")
+
+
+def made(sections, measured):
+    return {PAGE: page(sections, measured), README: readme(sections, measured)}
+
+
+def anchor(title):
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+
+
+def said(text, row, measured_row):
+    """The claim with its figures, as {figure:.2g}."""
+    values = measured_row["values"] if measured_row else {}
+    return text.format_map({name: values[name][0] if name in values else math_nan(name) for name in row["figures"]}).strip()
+
+
+class math_nan(float):  # prints as a question mark until the row is measured
+    def __new__(cls, _):
+        return super().__new__(cls, "nan")
+
+    def __format__(self, how):
+        return "?"
+
+
+def readme(sections, measured):
+    lines = [MARK, "", "| Result | Compared with | Machine | Date | Row |", "|---|---|---|---|---|"]
+    for section in sections.values():
+        for name, row in section.get("rows", {}).items():
+            if "front" in row:
+                there = measured["rows"].get(name)
+                machine = measured["machines"][there["machine"]] if there else {}
+                where = "8 emulated nodes" if "cluster" in row["needs"] else machine.get("short") or f"{machine.get('cores', '?')} cores"
+                lines.append(f"| {said(row['front'], row, there)} | {row.get('compared', '-').strip()} | {where} | {there['date'] if there else '-'} | "
+                             f"[`{name}`](docs/results.md#{anchor(section['title'])}) |")
+    text = README.read_text(encoding="utf-8")
+    begin, end = text.index(MARK), text.index("\n\n", text.index("|---|", text.index(MARK)))
+    return text[:begin] + "\n".join(lines) + text[end:]
+
+
+def page(sections, measured):
+    parts = [MARK + "\n"]
+    for name, section in sections.items():
+        parts.append(f"{'#' if name.startswith('00') else '##'} {section['title']}\n")
+        if section.get("text"):
+            parts.append(section["text"].rstrip() + "\n")
+        if name.startswith("00"):
+            parts.append(machines(measured))
+        parts += [block(row_name, row, measured["rows"].get(row_name)) for row_name, row in section.get("rows", {}).items()]
+    return "\n".join(parts)
+
+
+def machines(measured):
+    lines = ["| Machine | Processor | Cores | MPI, build |", "|---|---|---:|---|"]
+    lines += [f"| {name} | {there['cpu']} | {there['cores']} | {there['mpi']}{', ' + there['build'] if there.get('build') else ''} |"
+              for name, there in sorted(measured["machines"].items())]
+    return "\n".join(lines) + "\n"
+
+
+def block(name, row, there):
+    text = [f"**{said(row['claim'], row, there)}**" + (f" {row['holds'].strip()}" if row.get("holds") else ""), ""]
+    text += ["    " + line if line else "" for line in row["command"].rstrip().splitlines()] + [""]
+    if there:
+        text += table(row, there["values"]) + [""]
+    if row.get("picture"):
+        text += [f"![{name}]({row['picture']})", ""]
+    if row.get("text"):
+        text += [row["text"].rstrip(), ""]
+    facts = [f"`{name}`", *([f"machine {there['machine']}", there["date"], there["commit"], f"{there['runs']} run{'s' if there['runs'] > 1 else ''}"]
+                            if there else ["not measured yet"]), *([f"{there['minutes']} min"] if there and "minutes" in there else [])]
+    return "\n".join([*text, f"*{' · '.join(facts)}*", ""])
+
+
+def cell(value, unit=""):
+    median, least, most = value
+    text = number(median)
+    return text + (f" ({number(least)} to {number(most)})" if number(least) != number(most) else "") + unit
+
+
+def table(row, values):
+    """Names with `: ` are of a table, row and column; the others are a line each."""
+    grid, lines = {}, []
+    for name, value in values.items():
+        of_row, colon, column = name.partition(": ")
+        if colon:
+            grid.setdefault(of_row, {})[column] = value
+        else:
+            unit = row["figures"].get(name, {}).get("unit", "")
+            lines.append(f"| {name.replace('_', ' ')}{f' ({unit})' if unit else ''} | {cell(value)} |")
+    found = ["| Figure | Median (least to most) |", "|---|---:|", *lines] if lines else []
+    if grid:
+        columns = list(dict.fromkeys(column for of_row in grid.values() for column in of_row))
+        found += ([""] if lines else []) + ["| | " + " | ".join(columns) + " |", "|---" + "|---:" * len(columns) + "|"]
+        found += [f"| {of_row} | " + " | ".join(cell(of[column]) if column in of else "" for column in columns) + " |" for of_row, of in grid.items()]
+    return found

@@ -1,0 +1,72 @@
+"""perf/study reproduce and perf/study results: figures, verdicts, the pages made of them, and the quick rows run as by a stranger."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(os.environ.get("NUNATAK_SOURCE", "."))
+sys.path.insert(0, str(ROOT / "perf"))
+from scaling_study import result_pages, rows  # noqa: E402
+from scaling_study.study_file import StudyError  # noqa: E402
+
+
+def study(*words, **more):
+    return subprocess.run([sys.executable, ROOT / "perf" / "study", *map(str, words)], capture_output=True, text=True, check=False, timeout=900, **more)
+
+
+def test_figures_are_read_where_the_row_says(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"of": [{"who": "x", "n": 1, "s": {"median": 4.0, "min": 3.0, "max": 8.0}}, {"who": "y", "n": 1, "s": 2}]}))
+    (tmp_path / "a.txt").write_text("one 1\ntook 12.5 s\n")
+    assert rows.number_at(tmp_path, "a.json of.[who=x;n=1].s") == [4.0, 3.0, 8.0] and rows.number_at(tmp_path, "a.json of.[1].s") == [2.0] * 3
+    assert rows.number_at(tmp_path, "a.txt /took ([0-9.]+) s/") == [12.5] * 3
+    ratio = {"value": "a.json of.[who=y].s", "over": "a.json of.[who=x].s"}
+    assert rows.figure_of(tmp_path, ratio) == [0.5, 0.25, 2 / 3] and rows.figure_of(tmp_path, {**ratio, "saved": "yes"}) == pytest.approx([50, 100 / 3, 75])
+    for wrong in ("a.json of.[n=1].s", "a.json of.[who=z].s", "a.json of.[0].t", "a.json of.[0].who", "a.txt /took no/"):
+        with pytest.raises(ValueError, match="expected"):
+            rows.number_at(tmp_path, wrong)
+
+
+def test_verdicts():
+    higher, lower, count = ({"better": word} for word in ("higher", "lower", "same"))
+    assert rows.verdict(higher, [10, 9, 11], [10.9, 10.5, 12], True) == "within its interval"
+    assert rows.verdict(higher, [10, 9, 11], [12, 11.5, 13], True) == "better" and rows.verdict(lower, [10, 9, 11], [12, 11.5, 13], True) == "worse"
+    assert rows.verdict(higher, [10, 9, 11], [8, 7, 8.5], True) == "worse" and rows.verdict(lower, [10, 10, 10], [8.9, 8.9, 8.9], True) == "within its interval"
+    assert rows.verdict(higher, [10, 9, 11], [5, 5, 5], False) == "another machine"
+    assert [rows.verdict(count, [10] * 3, [n] * 3, False) for n in (10, 11)] == ["equal", "DIFFERS"]
+
+
+@pytest.mark.parametrize("text, words", [
+    ("title: A\nrows: {x: {claim: c, figures: {f: {value: a}}}}", "expected the key command"),
+    ("title: A\nrows: {x: {claim: c, command: c, figures: {f: {over: a}}}}", "expected a value"),
+    ("title: A\nrows: {x: {claim: c, command: c, needs: moon, figures: {f: {value: a}}}}", "found 'moon'"),
+    ("title: A\nrows: {x: {claims: c}}", "found claims"),
+])
+def test_a_row_that_says_too_little_is_refused(tmp_path, text, words):
+    (tmp_path / "10_a.yaml").write_text(text)
+    with pytest.raises(StudyError, match=words):
+        rows.read(tmp_path)
+
+
+def test_the_pages_say_what_was_measured():
+    """README's table and docs/results.md are those that the rows make; no row stands there without figures, and a claim takes them."""
+    done = study("results", "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+    sections, measured = rows.read(), rows.measured()
+    for section in sections.values():
+        for name, row in section.get("rows", {}).items():
+            assert name in measured["rows"] and row["figures"].keys() == measured["rows"][name]["values"].keys(), f"{name}: perf/study reproduce {name} --record"
+            assert "?" not in result_pages.said(row["claim"], row, measured["rows"][name])
+    assert study("reproduce", "no_such_row").returncode == 1 and "found no_such_row" in study("reproduce", "no_such_row").stderr
+
+
+def test_the_quick_rows_as_a_stranger_runs_them(tmp_path):
+    build = pathlib.Path(os.environ["NUNATAK"]).resolve().parents[1]
+    done = study("reproduce", "--quick", "--runs", 1, "--build", build, "--output", tmp_path / "here.yaml")
+    assert done.returncode == 0 and "FAILED" not in done.stdout and "DIFFERS" not in done.stdout, done.stdout + done.stderr
+    here = yaml.safe_load((tmp_path / "here.yaml").read_text())
+    quick = {name for section in rows.read().values() for name, row in section.get("rows", {}).items() if row.get("quick") == "yes"}
+    assert here["rows"].keys() == quick and here["machines"]["here"]["cores"] >= 1
