@@ -99,13 +99,14 @@ def per_step(case, a, ranks, name):
     (few, first), (many, last) = (run(case, a, ranks, name, steps) for steps in (1, a.steps))
     n = a.steps - 1
     parts = {part: {c: (many[part][c] - few[part][c]) / n for c in COLUMNS} for part in many}
+    parts["all but output"] = {c: sum(parts[part][c] for part in parts if part != "output") for c in COLUMNS}
     parts["output"] = many["output"]
     return {"parts": parts, "nonlinear": (last[0] - first[0]) / n, "linear": (last[1] - first[1]) / n}
 
 
 def vector(parts, columns=("messages", "kB", "reductions", "gathers", "waits")):
-    """Counters of all parts but output as logarithms, for the cosine of two runs."""
-    return [math.log1p(max(0.0, parts[part][c])) for part in parts if part != "output" for c in columns]
+    """Counters of each part but output as logarithms, for the cosine of two runs."""
+    return [math.log1p(max(0.0, parts[part][c])) for part in parts if "output" not in part for c in columns]
 
 
 def cosine(one, other):
