@@ -11,7 +11,7 @@ import sys
 from . import load, parts, work
 
 COLUMNS = [*parts.POINT, "repetition", "part", "kind", "slowest", "mean", "processor", "useful", "fraction", "oversubscribed", "shared_cores",
-           "disturbed", "comparable"]
+           "disturbed", "comparable", "tools"]
 METRICS = {"time": "slowest", "processor_time": "processor"}  # s, of the slowest rank
 
 

@@ -126,7 +126,7 @@ def plan_of(arguments, study, system, results, runs, nodes):
                for run in runs]
     on_cluster = [sys.executable, str(HERE.parent / "cluster" / "cluster"), "run", "node1"]
     return {"runs": planned, "program": arguments.program,
-            **arguments.companions,
+            **arguments.companions, "tools": arguments.tools,
             "results": str(results.folder), "folder": str(results.work),
             "session_report": "session.json",
             "scratch": scratch_folder(arguments.scratch, system, results, cluster_folder, study), "time_limit": study["time_limit"],

@@ -8,13 +8,13 @@ import pathlib
 import re
 import sys
 
-from . import parts, study_file, texts
+from . import parts, study_file, texts, tools
 
 KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
          "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list,
-         "others_running": int, "steal": float, "raw": dict, "triad": dict, "energy_J": float}
+         "others_running": int, "steal": float, "raw": dict, "triad": dict, "energy_J": float, "tools": dict}
 DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": False, "load_average": None,
-            "cpu_MHz": None, "others_running": None, "steal": None, "raw": None, "triad": None, "energy_J": None}
+            "cpu_MHz": None, "others_running": None, "steal": None, "raw": None, "triad": None, "energy_J": None, "tools": None}
 
 
 class Study:
@@ -179,6 +179,7 @@ def name_apart(studies):
     for names in ([str(s.machine.get("name") or s.machine.get("system") or s.folder.name) for s in studies],
                   [" ".join(str(s.machine[k]) for k in ("system", "network") if s.machine.get(k)) or s.name for s in studies],
                   [s.folder.name for s in studies], [str(s.folder) for s in studies]):
+        names = [name + tools.with_words(study) for name, study in zip(names, studies)]
         if len(set(names)) == len(names):
             break
     for study, name in zip(studies, names):

@@ -7,7 +7,7 @@ import re
 
 import pandas
 
-from . import parts
+from . import parts, tools
 
 # Their units, in the order of the page, whose template defines them
 METRICS = {"SYPD of the loop": "years/day", "SYPD to the last durable byte": "years/day", "CHSY": "core-hours/year",
@@ -41,7 +41,7 @@ def values(run, sample):
 def table(studies, points):
     """A row for each metric of each point, in the order of METRICS, then for what the program counted."""
     rows = [{**point, "metric": name, "unit": METRICS.get(name, ""), "value": float(v)}
-            for sample, run, point in parts.samples_of(studies) for name, v in {**values(run, sample), **sample.counts}.items()]
+            for sample, run, point in parts.samples_of(studies) for name, v in {**values(run, sample), **sample.counts, **tools.counters(run)}.items()]
     groups = pandas.DataFrame(rows).groupby([*parts.POINT, "metric", "unit"], sort=False, dropna=False)
     found = groups.value.agg(["size", "median", "min", "max"]).reset_index().rename(columns={"size": "repetitions"})
     costs = pandas.DataFrame(output_cost(studies, points), columns=found.columns)

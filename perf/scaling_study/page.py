@@ -211,6 +211,7 @@ def side_by_side_table(points, unit):
         if len(of) > 1:
             first, others = of.get(machines[0]), [of.get(m) for m in machines[1:]]
             ratios = ["-" if not (first and other) else "disturbed" if first["disturbed"] or other["disturbed"] else
+                      "other tools" if first["tools"] != other["tools"] else
                       "no difference" if parts.overlap(first, other) else
                       number(first["median"] / other["median"]) if other["median"] > 0 else "-" for other in others]
             rows.append({"style": "sum" if part == parts.TOTAL else "", "cells": [

@@ -11,7 +11,7 @@ import re
 import numpy
 import pandas
 
-from . import pop
+from . import pop, tools
 
 SMALL = 0.01  # a part of less than this fraction of a run is not interpreted
 MOST = 2.0  # an efficiency beyond it says that the first point is no baseline, not that more cores are faster
@@ -127,7 +127,7 @@ def table(studies):
     rows = []
     for sample, run, point in samples_of(studies):
         where = {**point, "repetition": run["repetition"], "oversubscribed": run["oversubscribed"], "shared_cores": run["shared_cores"],
-                 "disturbed": is_disturbed(sample, run), "budget": sample.budget}
+                 "disturbed": is_disturbed(sample, run), "tools": ", ".join(tools.of_run(run)), "budget": sample.budget}
         for part, kind, slowest, mean in sample.times:
             useful = sample.useful.get(part, dict.fromkeys(("processor", "useful", "elapsed"), math.nan))
             rows.append({**where, "part": part, "kind": kind, "slowest": slowest, "mean": mean, "fraction": mean / sample.total,
@@ -185,7 +185,7 @@ def points(runs):
     points = groups.agg(repetitions=("slowest", "size"), median=("slowest", "median"), min=("slowest", "min"), max=("slowest", "max"),
                         mean=("mean", "median"), fraction=("fraction", "median"), budget=("budget", "max"), times=("slowest", list),
                         oversubscribed=("oversubscribed", "any"), shared_cores=("shared_cores", "any"), disturbed=("disturbed", "any"),
-                        comparable=("comparable", "all"), imbalance=("imbalance", "median"), useful=("useful", "median"),
+                        comparable=("comparable", "all"), tools=("tools", "first"), imbalance=("imbalance", "median"), useful=("useful", "median"),
                         elapsed=("elapsed", "median"), load_balance=("load_balance", "median"), processor=("processor", "median"),
                         processor_min=("processor", "min"), processor_max=("processor", "max")).reset_index()
     curves = sorted(points.curve.unique(), key=natural)

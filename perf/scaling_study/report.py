@@ -12,7 +12,7 @@ from collections import Counter
 
 import pandas
 
-from . import ladder, load, metrics, model, page, parts, plots, work
+from . import ladder, load, metrics, model, page, parts, plots, tools, work
 
 
 STOLEN = 0.02  # of the processor time, from which on steal is named
@@ -62,7 +62,7 @@ def make(folder, studies, complaints):
     figures = figures.draw()
     progress("tables")
     page.write(folder, studies, points, field, figures, title, subtitle, complaints,
-               notes(studies, runs) + work.differ(studies), unit, metrics.limited(studies))
+               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies))
     write_table(folder, points, field)
     write_json(folder, studies, points, field, complaints)
     progress()
@@ -135,7 +135,7 @@ def tidy(value):
 def write_table(folder, points, field):
     """A row for each part (seconds), metric and count of each point; a number in a cell."""
     columns = [*parts.POINT, "quantity", "kind", "unit", "median", "min", "max", "low", "high", "repetitions", "mean", "fraction", "imbalance",
-               "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed", "shared_cores", "disturbed", "comparable",
+               "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed", "shared_cores", "disturbed", "comparable", "tools",
                "processor", *page.POP]
     rows = points.rename(columns={"part": "quantity"}).assign(unit="s").to_dict("records")
     rows += field.rename(columns={"metric": "quantity"}).assign(kind="metric").to_dict("records")

@@ -8,11 +8,11 @@ import shutil
 import signal
 import sys
 
-from . import jobs, machine, model, points, study_file, texts
+from . import jobs, machine, model, points, study_file, texts, tools
 from .results import Results
 
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells", "repetition", "status", "reason", "report",
-          "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "others_running", "steal", "cpu_MHz", "energy_J", "raw", "triad", "manifest")  # the keys of a line of runs.jsonl, in their order
+          "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "others_running", "steal", "cpu_MHz", "energy_J", "raw", "triad", "tools", "manifest")  # the keys of a line of runs.jsonl, in their order
 ERROR = 2  # exit status of the programs: docs/reference/tools.md
 OF_INPUT = re.compile(r"nunatak[\w-]*: error: (unknown option|option|file) ")
 
@@ -49,6 +49,7 @@ def run(arguments):
     jobs.refuse_unknown(all_runs, jobs.known_options(arguments.program), study["program"] == "nunatak")
     jobs.refuse_threads(all_runs, arguments.program)
     arguments.companions = jobs.companions(study, arguments.program)
+    arguments.tools = tools.find(study["tools"])
     all_runs = [{**one, "words": jobs.words(study, one, home)} for one in all_runs]
     output = arguments.output or "-".join(filter(None, ["study", pathlib.Path(arguments.file).stem, study["size"], system.name]))
     results = Results(output, text, system.name)

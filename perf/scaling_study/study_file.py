@@ -12,6 +12,7 @@ import yaml
 
 PROGRAMS = ("nunatak", "nunatak-io")
 OURS = ("report", "verbose")  # options that the study itself gives
+TOOLS = ("perf", "darshan", "score-p", "nsys", "kokkos-tools")  # tools.py
 SIZES = ("ranks_per_node", "threads")  # keys of `vary` that are not options
 WEAK = ("grid_Mx", "grid_My")  # options that follow from cells_per_rank
 LONGEST = 1 << 16  # characters of a study
@@ -151,7 +152,13 @@ SERIES = ("nodes", "ranks", "options")
 CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "locks")
 FLAGS = ("null_output", "raw_writes", "triad", "verify")
 KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
-        "cluster", "smaller", "size", "fields", "least", "model")
+        "cluster", "smaller", "size", "fields", "least", "model", "tools")
+
+
+def tools_of(check):
+    if not isinstance(check.value, list) or not check.value or len({*map(str, check.value)}) < len(check.value):
+        check.fail(f"a list of different words of {', '.join(TOOLS)}")
+    return [check.at(str(n), name).one_of(TOOLS) for n, name in enumerate(check.value)]
 
 
 def overlay(below, above):
@@ -310,6 +317,7 @@ def checked(path, raw):
         study["weak"] = series(at("weak"), (*SERIES, "cells_per_rank"))
     refuse_overridden(path, study)
     study["model"] = model_of(at("model"), study) if "model" in raw else None
+    study["tools"] = tools_of(at("tools")) if "tools" in raw else []
     study["least"] = at("least").seconds() if "least" in raw else 0.0
     study["repetitions"] = at("repetitions").whole() if "repetitions" in raw else 3
     study["time_limit"] = at("time_limit").seconds() if "time_limit" in raw else 600.0

@@ -17,7 +17,7 @@ from reframe.core.builtins import parameter, run_after, run_before, sanity_funct
 PERF = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PERF / "cluster"), str(PERF)]
 import cluster_state  # noqa: E402
-from scaling_study import texts  # noqa: E402
+from scaling_study import texts, tools  # noqa: E402
 
 PLAN = json.loads(pathlib.Path(os.environ["NUNATAK_STUDY_PLAN"]).read_text(encoding="utf-8"))
 GRACE = 60.0  # seconds of a job beyond the limit of its run
@@ -80,10 +80,14 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '")
         self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({OTHERS}) > others", f"({LOAD}) > load", f"{ENERGY} > energy", "date +%s.%N > begin"]
         self.executable = "env"
-        words = ["-C", f"{PLAN['scratch']}/{one['name']}", PLAN["program"], *one["words"], "-report", str(here / "report.json")]
+        self.tools = pathlib.Path(PLAN["results"]) / "tools" / one["name"]  # what they leave
+        if PLAN["tools"]:
+            shutil.rmtree(self.tools, ignore_errors=True)
+            self.tools.mkdir(parents=True)
+        words = ["-C", f"{PLAN['scratch']}/{one['name']}", *tools.before(PLAN["tools"], self.tools), PLAN["program"], *one["words"], "-report", str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
         after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
-        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", f"{ENERGY} >> energy", *self.baselines(files),
+        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", f"{ENERGY} >> energy", *map(on_node, tools.collect(PLAN["tools"], files, self.tools)), *self.baselines(files),
                              on_node(after)]
 
     @run_before("run")
@@ -168,7 +172,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         except (OSError, ValueError, AttributeError) as error:
             return {"status": "no report", "seconds": seconds, "reason": self.last_lines(f"expected a report, found none ({error})")}
         shutil.copyfile(report, pathlib.Path(PLAN["results"]) / self.one["report"])
-        return {"status": "ok", "seconds": wall, "elapsed": seconds}
+        return {"status": "ok", "seconds": wall, "elapsed": seconds, **({"tools": tools.read(PLAN["tools"], self.tools)} if PLAN["tools"] else {})}
 
     def said(self):
         return "\n".join(filter(None, [self.read(self.job.stdout), self.read(self.job.stderr)]))

@@ -156,7 +156,7 @@ FORM = {"benchmark": STRING, "made": DATE, "sums": {"*": {"*": {"*": [SUM]}}},
 # -- commands
 
 def submit(arguments):
-    from . import load  # which needs numpy; a check does not
+    from . import load, tools  # which need numpy; a check does not
     submission = {"benchmark": VERSION, "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "sizes": {},
                   "sums": {}}
     for folder in arguments.folders:
@@ -165,6 +165,8 @@ def submit(arguments):
         if study.complaints or not study.runs or not size or size in submission["sizes"]:
             found = f"{folder}: expected results of a size of perf/studies/benchmark.yaml, one folder each, found size '{size}'"
             sys.exit("\n".join(f"study: error: {text}" for text in study.complaints or [found]))
+        if tools.with_words(study):
+            sys.exit(f"study: error: {folder}: expected runs without tools, whose cost is in the times, found runs{tools.with_words(study)}")
         runs = []
         for run in study.runs:
             sums = sums_of((study.folder / run["manifest"]).read_text(encoding="utf-8")) if "manifest" in run else None

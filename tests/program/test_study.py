@@ -52,7 +52,8 @@ def study_in(folder, program=STUDY):
     write(folder / "mpiexec", MPIEXEC)
     write(folder / "program", PROGRAM)
     environment = {**os.environ, "NUNATAK_MPIEXEC": shlex.quote(str(folder / "mpiexec")), "HOME": str(folder),  # ReFrame keeps notes there
-                   "PATH": os.pathsep.join([f"{folder / 'bin'}", *(p for p in os.environ["PATH"].split(":") if not os.path.exists(f"{p}/nunatak-verify"))])}
+                   "PATH": os.pathsep.join([f"{folder / 'bin'}", *(p for p in os.environ["PATH"].split(":") if not os.path.exists(f"{p}/nunatak-verify"))]),
+                   "LD_LIBRARY_PATH": os.pathsep.join([f"{folder / 'lib'}", os.environ.get("LD_LIBRARY_PATH", "")])}
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
         environment.pop(name, None)
 
@@ -121,6 +122,8 @@ def records(folder):
     ("strong: {nodes: [1]}\noptions: {x: 1, -x: 2}", "key 'options': expected each option once, found -x twice"),
     ("strong: {nodes: [1]}\noptions: -x 1 -x 2", "key 'options': expected each option once, found -x twice"),
     ("strong: {nodes: [1], options: -x 1}\nvary: {x: [1, 2]}", "key 'strong.options': expected no option that the key vary sets, found -x"),
+    ("strong: {nodes: [1]}\ntools: perf", "key 'tools': expected a list of different words of perf, darshan, score-p"),
+    ("strong: {nodes: [1]}\ntools: [gprof]", "key 'tools.0': expected one of perf, darshan, score-p, nsys, kokkos-tools, found 'gprof'"),
     ("weak: {nodes: [1], cells_per_rank: 9}\nvary: {grid_Mx: [1]}", "key 'weak': expected no -grid_Mx in vary or in its options"),
     ("weak: {nodes: [1], cells_per_rank: 9, options: -grid_My 9}", "key 'weak': expected no -grid_My in vary or in its options"),
 ])
@@ -371,6 +374,42 @@ def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
 def test_energy_of_counters_that_begin_anew():
     assert machine.energy({"nodes": 1, "energy": "900 50 999 999\n100 60 999 999\n"}) == {"energy_J": 210e-6}
     assert machine.energy({"nodes": 1, "energy": ""}) == machine.energy({"nodes": 2, "energy": "1 9 2 9"}) == {}
+
+
+# In the place of tools and of their readers: what these print
+PERF = """while [ "$1" != -- ]; do [ "$1" != -o ] || out="$2"; shift; done; shift; "$@"; status=$?
+printf '%s\\n' '# started' '70;;instructions:u;9;100.00;;' '<not supported>;;cycles;0;100.00;;' '1,5;msec;task-clock;9;100.00;;' >"$out"; exit $status"""
+READERS = {"perf": PERF, "nsys": """[ "$1" = profile ] || { printf '%s\\n' x 'Time (%),Total Time (ns),Name' '60,3e9,"a, b"' 40,2e9,c; exit; }
+touch "$4.nsys-rep"; shift 4; exec "$@" """, "darshan-parser": "printf 'total_POSIX_WRITES: 7\\ntotal_POSIX_F_META_TIME: 0.5\\ntotal_X: 1\\n'",
+           "scorep-score": "printf '  flt  type max_buf[B] visits time[s]\\n       ALL   4,992   208    1.31   100.0   6297.50  ALL\\n'"}
+KERNELS = """{"kokkos-kernel-data": {"kernel-perf-info": [{"kernel-name": "flow", "total-time": 2.0}, {"kernel-name": "flow", "total-time": 1.0},
+{"kernel-name": "Kokkos::View::initialization [x]", "total-time": 0.5}, {"kernel-name": "rare", "total-time": 0.01}]}}"""
+
+
+def test_tools_stand_around_runs_and_their_counters_beside_ours(study, tmp_path):
+    """Found before the first run; of a run that fails nothing is counted."""
+    text = "strong: {ranks: [1]}\nvary: {case: [good, crash]}\nrepetitions: 1\ntools: [perf, darshan, score-p, nsys, kokkos-tools]\n"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "lib").mkdir()
+    for name in ("nsys", "perf", "darshan-parser", "scorep-score"):
+        if not shutil.which(name):
+            assert f"expected {name} of " in sentence_of(study(text)) and not (tmp_path / "out").exists()
+        write(tmp_path / "bin" / name, "#!/bin/sh\n" + READERS[name])
+        (tmp_path / "lib" / "libdarshan.so").touch()  # as nothing can load it, the loader goes on without
+    assert "expected libkp_kernel_timer.so or kp_kernel_timer.so of kokkos-tools in LD_LIBRARY_PATH" in sentence_of(study(text))
+    (tmp_path / "lib" / "kp_kernel_timer.so").touch()
+    left = f"""[ "$LD_PRELOAD" = {tmp_path}/lib/libdarshan.so ] && touch "$DARSHAN_LOGFILE"; mkdir "$SCOREP_EXPERIMENT_DIRECTORY"
+[ $KOKKOS_TOOLS_LIBS = {tmp_path}/lib/kp_kernel_timer.so ] && echo '{KERNELS}' | tee node-1.json > node-2.json\ntouch result.nc"""
+    write(tmp_path / "program", PROGRAM.replace("touch result.nc", left))
+    assert study(text).returncode == 1
+    bad, good = sorted(records(tmp_path / "out"), key=lambda record: record["status"])
+    assert "no memory left" in bad["reason"] and "tools" not in bad and [*good["tools"]] == ["nsys", "perf", "darshan", "score-p", "kokkos-tools"]
+    assert good["tools"]["perf"] == {"instructions": 70, "cycles": None, "processor time (s)": 0.0015}
+    assert good["tools"]["darshan"] == {"writes": 7, "metadata (s)": 0.5} and good["tools"]["score-p"] == {"ALL (s)": 1.31}
+    assert good["tools"]["nsys"] == {"kernels on the GPU (s)": 5.0}
+    assert good["tools"]["kokkos-tools"] == {"all kernels (s)": 3.51, "flow (s)": 3.0, "zeroing of new arrays (s)": 0.5}
+    kept = {path.name.split(".")[0] for path in (tmp_path / "out" / "tools" / "strong-1-case=good.0").iterdir()}
+    assert kept == {"nsys", "perf", "run", "score-p", "node-1", "node-2"}
 
 
 def processes_of(folder):

@@ -390,6 +390,18 @@ def test_metrics_are_those_of_the_definitions(tmp_path, made):
     assert ssa["imbalance"] == pytest.approx(1 / 0.99 - 1) and metric(results, "distance rounds", 4) == 2
 
 
+def test_counters_of_tools_stand_in_the_table_and_times_are_not_compared(tmp_path, made):
+    plain = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"])
+    found = {"perf": {"instructions": 2e9, "cycles": None, "cache misses": "many"}, "score-p": {}, "odd": 1}
+    slow = Folder(tmp_path / "b").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], seed=2, tools=found)
+    result = made(plain, slow)
+    assert metric(result.results, "perf: instructions", 2) == 2e9 and metric(result.results, "perf: cycles", 2) is None
+    assert "<td>perf: instructions</td><td>2000000000</td>".replace("2000000000", "2 000 000 000") in result.page
+    for words in ("cluster with perf, score-p: times have the cost of these tools", "perf could not count cycles", "score-p left no counters in 6 of 6"):
+        assert words in result.page
+    assert result.page.count("<td>other tools</td>") == 6 and ",\"perf, score-p\"," in (result.folder / "table.csv").read_text()
+
+
 def test_output_costs_the_run_over_that_without_output(tmp_path, made):
     """With servers, bytes are theirs; a cost within the noise is no difference."""
     folder = Folder(tmp_path / "a")
