@@ -172,6 +172,15 @@ def scaling_table(of_curve, unit):
     return {"head": [f"on {unit}:", *columns(total)], "rows": rows}
 
 
+def law_table(laws, curve, unit):
+    """Of the parts of a curve that have a law (law.py)."""
+    rows = [{"style": "", "cells": [f"{one['part']}: on {one['cores'][0]} to {one['cores'][-1]} {unit}", *[
+        text for name in ("seconds", "sigma", "kappa") for text in (number(one[name]), interval(
+            None if one[f"{name}_low"] is None else (one[f"{name}_low"], one[f"{name}_high"])))], f"{100 * one['misses']:.1f} %"]}
+        for one in laws if (one["mode"], one["machine"], one["curve"]) == curve]
+    return {"head": ["law of strong scaling", "t(1) (s)", "95 %", "sigma", "95 %", "kappa", "95 %", "misses a point by up to"], "rows": rows}
+
+
 POP = {"load_balance": "load balance", "communication_efficiency": "communication efficiency", "parallel_efficiency": "parallel efficiency",
        "computation_scaling": "computation scaling", "global_efficiency": "global efficiency"}
 
@@ -231,13 +240,13 @@ def machine_facts(study):
     return {"name": study.name, "facts": facts + [("results", study.folder), ("runs", f"{len(study.runs)} of {study.asked} used")]}
 
 
-def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit, limited):
+def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit, limited, laws):
     tables = []
     for curve in curves(points):
         of_curve = select(points, curve)
         total = of_curve[of_curve.part == parts.TOTAL]
         tables.append({"title": ", ".join(t for t in (f"{curve[0]} scaling", name(points, *curve[1:])) if t),
-                       "tables": [time_table(of_curve, unit), scaling_table(of_curve, unit), pop_table(of_curve, unit),
+                       "tables": [time_table(of_curve, unit), scaling_table(of_curve, unit), law_table(laws, curve, unit), pop_table(of_curve, unit),
                                   metric_table(select(field, curve), total, unit)]})
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 import numpy as np  # noqa: E402
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
-from . import page, parts  # noqa: E402
+from . import law, page, parts  # noqa: E402
 
 # Okabe and Ito (2008): distinct for all common kinds of colour vision
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
@@ -46,7 +46,7 @@ class Figures:
         self.styles = dict(zip(self.series, styles(curve for _, curve in self.series)))
         shared = points[(points.part == parts.COMPUTE) & ~points.comparable]
         self.in_processor_time = set(shared.machine) if points.processor.notna().any() else set()  # machines
-        self.virtual, self.alike = {}, False  # points on virtual ranks by mode; do all curves compute alike?
+        self.virtual, self.laws, self.alike = {}, [], False  # points on virtual ranks by mode; do all curves compute alike?
         self.made = []
         plt.rcParams.update(STYLE)
 
@@ -167,6 +167,10 @@ class Figures:
                     style = self.styles[series] if part == "output" or not self.alike else (("0.15", "s", "-") if series[0] in self.in_processor_time
                                                                                              else (BLUE, "o", "-"))
                     self.line(axes, rows, style, name)
+                    for one in self.laws if part == "output" or series[0] not in self.in_processor_time else ():
+                        if (one["mode"], one["machine"], one["curve"], one["part"]) == (mode, *series, part):
+                            cores = np.geomspace(one["cores"][0], one["cores"][-1], 50)
+                            axes.plot(cores, law.seconds(one, cores), color="black", ls=(0, (4, 2)), lw=0.7, zorder=3, label="law of strong scaling")
                 of_model = self.virtual.get(mode, ()) if part == parts.COMPUTE and self.alike else ()
                 if of_model:
                     ranks, counted, measured = zip(*of_model)

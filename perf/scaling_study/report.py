@@ -12,7 +12,7 @@ from collections import Counter
 
 import pandas
 
-from . import ladder, load, metrics, model, page, parts, plots, tools, work
+from . import ladder, law, load, metrics, model, page, parts, plots, tools, work
 
 
 STOLEN = 0.02  # of the processor time, from which on steal is named
@@ -52,19 +52,21 @@ def make(folder, studies, complaints):
     runs = parts.table(studies)
     points = parts.points(runs)
     field = metrics.table(studies, points)
+    laws = law.laws(points)
     unit = "ranks" if (runs.threads == 1).all() else "cores (ranks x threads)"
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
     figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress)
     figures.virtual = next((study.virtual for study in studies if study.virtual), {})
     figures.alike = all(computes_alike(study.settings.get("vary") or {}) for study in studies)
+    figures.laws = laws
     ladder.draw(figures, studies)
     figures = figures.draw()
     progress("tables")
     page.write(folder, studies, points, field, figures, title, subtitle, complaints,
-               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies))
+               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws)
     write_table(folder, points, field)
-    write_json(folder, studies, points, field, complaints)
+    write_json(folder, studies, points, field, laws, complaints)
     progress()
     print_table(points, field, unit)
 
@@ -142,10 +144,10 @@ def write_table(folder, points, field):
     pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False, float_format="%.6g")
 
 
-def write_json(folder, studies, points, field, complaints):
+def write_json(folder, studies, points, field, laws, complaints):
     studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine} for s in studies]
     result = {"studies": studies, "complaints": complaints, "points": points.drop(columns="times").to_dict("records"),
-              "metrics": field.to_dict("records")}
+              "metrics": field.to_dict("records"), "laws": laws}
     (folder / "results.json").write_text(json.dumps(tidy(result), indent=1, default=str) + "\n", encoding="utf-8")
 
 

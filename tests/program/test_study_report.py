@@ -11,10 +11,10 @@ import types
 
 import numpy as np
 import pytest
-from study_samples import Folder, io_report, model_report
+from study_samples import LAWS, Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
-from scaling_study import export, load, machine, parts, plots, report, texts  # noqa: E402
+from scaling_study import export, law, load, machine, parts, plots, report, texts  # noqa: E402
 
 
 @pytest.fixture
@@ -56,6 +56,23 @@ def test_numbers_follow_the_law(tmp_path, made):
     weak = point(result.results, n, "output: fsync", mode="weak")  # one after the other: n times the time for n times the work
     assert weak["efficiency"] == pytest.approx(1 / n, rel=0.01) and weak["serial_fraction"] == pytest.approx(1, rel=0.01)
     assert "Strong, io_format pnetcdf" in result.page and "of the run, above the budget of 10 % at 1, 2, 4, 8" in result.page
+
+
+def test_the_law_of_five_points_is_that_of_the_times(tmp_path, made):
+    def laws_of(name, ranks, noise):
+        of_parts = {part: (0.05, 1e-3, one) for part, (_, _, one) in LAWS.items()}
+        result = made(Folder(tmp_path / name).fill(modes=["strong"], ranks=ranks, methods=["pnetcdf"], noise=noise, laws=of_parts))
+        return {one["part"]: one for one in result.results["laws"]}, result.page.count("misses a point by up to")
+    exact, shown = laws_of("a", (1, 2, 4, 8, 16, 32), 0.0)
+    assert shown == 1 and set(exact) == {"total", "init", "compute", "output"} and exact["total"]["misses"] < 1e-9
+    assert [exact["compute"][key] for key in ("seconds", "sigma", "kappa", "kappa_high")] == pytest.approx([0.99 * 17.2, 0.05, 1e-3, 1e-3])
+    noisy, _ = laws_of("b", (1, 2, 4, 8, 16, 32), 0.02)
+    assert all(noisy["compute"][f"{key}_low"] < value < noisy["compute"][f"{key}_high"] for key, value in (("sigma", 0.05), ("kappa", 1e-3)))
+    later, _ = laws_of("c", (2, 4, 8, 16, 32), 0.0)  # against the fewest, which are two
+    n, sigma, kappa = 16, later["compute"]["sigma"], later["compute"]["kappa"]
+    assert law.seconds(later["compute"], (2, 32))[1] == pytest.approx(0.99 * 17.2 / 32 * (1 + 0.05 * 31 + 1e-3 * 32 * 31))
+    assert (1 + sigma * (n - 1) + kappa * n * (n - 1)) / n == pytest.approx((1 + 0.05 * 31 + 1e-3 * 32 * 31) / 32 * 2 / (1 + 0.05 + 2e-3))
+    assert laws_of("d", (1, 2, 4, 8), 0.0) == ({}, 0)
 
 
 def test_metrics_of_pop(tmp_path, made):
