@@ -5,8 +5,6 @@ the cost of each pair. n t(n) is linear in t(1), t(1) sigma and t(1) kappa: leas
 """
 import numpy
 
-from . import parts
-
 LEAST = 5  # points; three numbers are fitted
 DRAWN = 2000
 
@@ -48,6 +46,7 @@ def fit(cores, times):
 
 def laws(points):
     """Of the run and its sums on each curve: what fit() finds, with the curve, the part and the cores of the points."""
+    from . import parts  # which needs pandas; a fit does not
     found = []
     strong = points[(points["mode"] == "strong") & points.part.isin(parts.SUMS) & points.comparable & (points.fraction >= parts.SMALL)]
     for (machine, curve, part), rows in strong.groupby(["machine", "curve", "part"], sort=False):

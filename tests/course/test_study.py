@@ -4,7 +4,6 @@ import importlib.util
 import json
 import pathlib
 import shutil
-import sys
 
 import numpy as np
 import pytest
@@ -13,15 +12,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 spec = importlib.util.spec_from_file_location("lab", SOURCE / "scripts/lab.py")
 lab = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(lab)
+from scaling_study import law  # noqa: E402
+
 LAB9, LAB13 = lab.lab_of(9), lab.lab_of(13)
-
-
-def usl(cores, rates):
-    """sigma, kappa and the rate of one core of the Universal Scalability Law, by least squares of relative errors."""
-    n = np.asarray(cores, float)
-    columns = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1) * (np.asarray(rates) / n)[:, None]
-    a, b, c = np.linalg.lstsq(columns, np.ones_like(n), rcond=None)[0]
-    return b / a, c / a, 1 / a
 
 
 def answers(folder):
@@ -31,9 +24,9 @@ def answers(folder):
     for part in (lab.study.SSA, lab.study.TRANSPORT):
         for mode in ("strong", "weak"):
             mine = [(r["ranks"], r["cells"], json.loads((folder / r["report"]).read_text())["timers"][part]["max"]) for r in runs if r["mode"] == mode]
-            found[part, mode] = usl([n for n, *_ in mine], [cells / t for _, cells, t in mine])
-    sigma, kappa, _ = found[lab.study.SSA, "strong"]
-    serial, pairs, _ = found[lab.study.TRANSPORT, "weak"]
+            fit = law.fit([n for n, *_ in mine], [[t / cells] for _, cells, t in mine])
+            found[part, mode] = fit["sigma"], fit["kappa"]
+    (sigma, kappa), (serial, pairs) = found[lab.study.SSA, "strong"], found[lab.study.TRANSPORT, "weak"]
     fastest = np.sqrt((1 - sigma) / kappa)
     return {"half_efficient": 1 + 1 / found[lab.study.TRANSPORT, "strong"][0], "most_ranks": np.sqrt((1 - sigma) / (kappa / 2)),
             "best_speedup": fastest / (1 + sigma * (fastest - 1) + kappa * fastest * (fastest - 1)),

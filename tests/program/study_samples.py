@@ -7,8 +7,7 @@ import random
 # sigma, kappa and the fraction of the run on one rank
 LAWS = {"init: read or generate": (0.3, 0.0, 0.04), "ocean": (0.02, 1e-3, 0.06), "stress balance: SSA": (0.03, 5e-4, 0.6),
         "energy": (0.0, 0.0, 0.15), "mass transport": (0.01, 0.0, 0.05)}
-PHASES = {"open": (1.0, 0.0, 0.002), "post": (0.0, 0.0, 0.008), "wait": (0.6, 0.01, 0.06), "checksum": (0.0, 0.0, 0.01),
-          "fsync": (1.0, 0.0, 0.02)}
+PHASES = {"open": (1.0, 0.0, 0.002), "post": (0.0, 0.0, 0.008), "wait": (0.6, 0.01, 0.06), "checksum": (0.0, 0.0, 0.01), "fsync": (1.0, 0.0, 0.02)}
 ALL_PHASES = ("open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync")
 MACHINE = {"system": "cluster", "nodes": 8, "cores_per_node": 1, "cpu": "AMD EPYC", "mpi": "Open MPI v4.1.4",
            "file_system": "striped, 8 servers", "versions": {"nunatak": "1.0.0"}, "network": "50 Mbit/s, 200 us",
@@ -34,8 +33,7 @@ def model_report(ranks, side, steps=3, noise=lambda: 1.0, slower=None, laws=None
         return {"useful_seconds": spread(0.9 * alone * value), "in_mpi_seconds": spread(0.1 * value), "seconds": spread(value)}
 
     slower = slower or {}
-    timers = {name: timer(slower.get(name, 1.0) * seconds(law, ranks, side * side, noise), steps)
-              for name, law in {**LAWS, **(laws or {})}.items()}
+    timers = {name: timer(slower.get(name, 1.0) * seconds(law, ranks, side * side, noise), steps) for name, law in {**LAWS, **(laws or {})}.items()}
     computing = {name: timer["max"] for name, timer in timers.items() if not name.startswith("init")}
     for name, value in computing.items():
         timers[name]["pop"] = pop(value, alone)

@@ -1,5 +1,8 @@
 """bench_kernels and bench_ssa as a user meets them: the JSON, and the same fields on any number of processes."""
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from conftest import run_program
@@ -15,7 +18,9 @@ def bench(folder, ranks=None):
 def test_the_fields_of_nunatak_step(tmp_path):
     run_program("nunatak-step", *PROBLEM, "-sliding_q", "0.25", "-steps", "4", "-report", "steps.json", cwd=tmp_path, status=0)
     expected = json.loads((tmp_path / "steps.json").read_text())["fields"]
-    assert bench(tmp_path)["fields"] == bench(tmp_path, ranks=2)["fields"] == expected
+    (tmp_path / "kernels.json").write_text(json.dumps(one := bench(tmp_path)))
+    assert one["fields"] == bench(tmp_path, ranks=2)["fields"] == expected
+    subprocess.run([sys.executable, f"{os.environ['NUNATAK_SOURCE']}/perf/plot_roofline.py", "kernels.json", "-o", "x.png"], cwd=tmp_path, check=True)
 
 
 def test_ice_streams_have_the_same_velocity_on_two_ranks(tmp_path):

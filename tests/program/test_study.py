@@ -93,7 +93,6 @@ def records(folder):
     ("title: x", "key 'strong': expected the key strong, weak, or both, found neither"),
     ("strong: {nodes: [1]}\nrepeat: 3", "expected one of the keys title, program, options, vary"),
     ("strong: {nodes: []}", "key 'strong.nodes': expected a list of different whole numbers of 1 or more, found the list []"),
-    ("strong: 8", "key 'strong': expected keys with values, found '8'"),
     ("weak: {nodes: [1]}", "key 'weak': expected the key cells_per_rank, found none"),
     ("strong: {nodes: [1]}\nmodel: {options: -steps 2}", "key 'model': expected the key strong, weak, or both, found neither"),
     ("strong: {nodes: [1]}\nprogram: nunatak-io\nmodel: {strong: [4]}", "key 'model': expected model of nunatak, found nunatak-io"),
@@ -109,23 +108,19 @@ def records(folder):
     ("strong: {nodes: [1]}\nrepetitions: " + 5000 * "9", "key 'repetitions': expected a whole number of 1 or more, found '999"),
     ("strong: " + 5000 * "[", "expected YAML, found too many brackets inside one another"),
     ("title: " + 100000 * "x", "expected at most 65536 characters, found more"),
-    ("strong: {nodes: [1]}\nnull_output: maybe", "key 'null_output': expected one of yes, no, found 'maybe'"),
     ("strong: {nodes: [1]}\nsizes: {S: {threads: 2}}", "expected one of the sizes S (--size), found nothing"),
     ("strong: {nodes: [1]}\nprogram: nunatak-io\nnull_output: yes", "key 'null_output': expected null_output of nunatak"),
     ("a: &a [x, x]\nb: &b [*a, *a]\nstrong: {nodes: *b}", "expected YAML, found: an alias, which studies do not have"),
     ("strong: {nodes: [1]}\nvary: {threads: {a: -x 1}}", "key 'vary.threads': expected a list of different whole numbers of 1 or more"),
-    ("strong: {nodes: [1]}\nvary: {threads: {1: -x 1}}", "key 'vary.threads': expected a list of different whole numbers of 1 or more"),
     ("strong: {nodes: [1]}\nvary: {ranks_per_node: [1, 1.5]}", "key 'vary.ranks_per_node.1': expected a whole number of 1 or more"),
     ("strong: {nodes: [1]}\nvary: {report: [a, b]}", "key 'vary': expected no option -report, which the study gives itself"),
     ("strong: {nodes: [1]}\nvary: {x: [1], -x: [2]}", "key 'vary': expected each option once, found -x twice"),
     ("strong: {nodes: [1]}\nvary: {out: {a: -x 1, b: -y 1}, y: [2]}", "key 'vary': expected each option in one key, found -y in 'out' and 'y'"),
     ("strong: {nodes: [1]}\noptions: {x: 1, -x: 2}", "key 'options': expected each option once, found -x twice"),
-    ("strong: {nodes: [1]}\noptions: -x 1 -x 2", "key 'options': expected each option once, found -x twice"),
     ("strong: {nodes: [1], options: -x 1}\nvary: {x: [1, 2]}", "key 'strong.options': expected no option that the key vary sets, found -x"),
     ("strong: {nodes: [1]}\ntools: perf", "key 'tools': expected a list of different words of perf, darshan, score-p"),
     ("strong: {nodes: [1]}\ntools: [gprof]", "key 'tools.0': expected one of perf, darshan, score-p, nsys, kokkos-tools, found 'gprof'"),
     ("weak: {nodes: [1], cells_per_rank: 9}\nvary: {grid_Mx: [1]}", "key 'weak': expected no -grid_Mx in vary or in its options"),
-    ("weak: {nodes: [1], cells_per_rank: 9, options: -grid_My 9}", "key 'weak': expected no -grid_My in vary or in its options"),
 ])
 def test_mistakes_in_a_study_are_named(tmp_path, text, complaint):
     path = tmp_path / "wrong.yaml"
@@ -270,8 +265,7 @@ def test_what_goes_wrong_is_a_line_and_loses_nothing(study, tmp_path):
     done = study(text)
     assert done.returncode == 1, done.err
     found = {record["vary"]["case"]: record for record in records(tmp_path / "out")}
-    assert {case: record["status"] for case, record in found.items()} == {
-        "crash": "failed", "good": "ok", "silent": "no report", "slow": "timeout"}
+    assert {case: record["status"] for case, record in found.items()} == {"crash": "failed", "good": "ok", "silent": "no report", "slow": "timeout"}
     assert found["crash"]["reason"] == "exit status 1\nno memory left" and found["crash"]["report"] is None
     assert "strong-2-case=crash, repetition 0: failed: exit status 1" in done.err
     assert "3 of 4 runs failed" in done.err
@@ -403,11 +397,11 @@ def test_tools_stand_around_runs_and_their_counters_beside_ours(study, tmp_path)
     write(tmp_path / "program", PROGRAM.replace("touch result.nc", left))
     assert study(text).returncode == 1
     bad, good = sorted(records(tmp_path / "out"), key=lambda record: record["status"])
-    assert "no memory left" in bad["reason"] and "tools" not in bad and [*good["tools"]] == ["nsys", "perf", "darshan", "score-p", "kokkos-tools"]
-    assert good["tools"]["perf"] == {"instructions": 70, "cycles": None, "processor time (s)": 0.0015}
-    assert good["tools"]["darshan"] == {"writes": 7, "metadata (s)": 0.5} and good["tools"]["score-p"] == {"ALL (s)": 1.31}
-    assert good["tools"]["nsys"] == {"kernels on the GPU (s)": 5.0}
-    assert good["tools"]["kokkos-tools"] == {"all kernels (s)": 3.51, "flow (s)": 3.0, "zeroing of new arrays (s)": 0.5}
+    assert "no memory left" in bad["reason"] and "tools" not in bad
+    assert good["tools"] == {
+        "perf": {"instructions": 70, "cycles": None, "processor time (s)": 0.0015}, "darshan": {"writes": 7, "metadata (s)": 0.5},
+        "score-p": {"ALL (s)": 1.31}, "nsys": {"kernels on the GPU (s)": 5.0},
+        "kokkos-tools": {"all kernels (s)": 3.51, "flow (s)": 3.0, "zeroing of new arrays (s)": 0.5}}
     kept = {path.name.split(".")[0] for path in (tmp_path / "out" / "tools" / "strong-1-case=good.0").iterdir()}
     assert kept == {"nsys", "perf", "run", "score-p", "node-1", "node-2"}
 

@@ -1,11 +1,9 @@
 """perf/study report: numbers follow from times that are known, and a results folder with something wrong ends in a sentence while the rest
 is reported. The results are made by study_samples.py."""
-import contextlib
 import html.parser
 import json
 import os
 import pathlib
-import signal
 import sys
 import types
 
@@ -14,7 +12,7 @@ import pytest
 from study_samples import LAWS, Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
-from scaling_study import export, law, load, machine, parts, plots, report, texts  # noqa: E402
+from scaling_study import export, load, machine, parts, plots, report, texts  # noqa: E402
 
 
 @pytest.fixture
@@ -66,12 +64,9 @@ def test_the_law_of_five_points_is_that_of_the_times(tmp_path, made):
     exact, shown = laws_of("a", (1, 2, 4, 8, 16, 32), 0.0)
     assert shown == 1 and set(exact) == {"total", "init", "compute", "output"} and exact["total"]["misses"] < 1e-9
     assert [exact["compute"][key] for key in ("seconds", "sigma", "kappa", "kappa_high")] == pytest.approx([0.99 * 17.2, 0.05, 1e-3, 1e-3])
-    noisy, _ = laws_of("b", (1, 2, 4, 8, 16, 32), 0.02)
-    assert all(noisy["compute"][f"{key}_low"] < value < noisy["compute"][f"{key}_high"] for key, value in (("sigma", 0.05), ("kappa", 1e-3)))
-    later, _ = laws_of("c", (2, 4, 8, 16, 32), 0.0)  # against the fewest, which are two
-    n, sigma, kappa = 16, later["compute"]["sigma"], later["compute"]["kappa"]
-    assert law.seconds(later["compute"], (2, 32))[1] == pytest.approx(0.99 * 17.2 / 32 * (1 + 0.05 * 31 + 1e-3 * 32 * 31))
-    assert (1 + sigma * (n - 1) + kappa * n * (n - 1)) / n == pytest.approx((1 + 0.05 * 31 + 1e-3 * 32 * 31) / 32 * 2 / (1 + 0.05 + 2e-3))
+    noisy, _ = laws_of("b", (2, 4, 8, 16, 32), 0.02)  # against the fewest, which are two
+    low, high = ((1 + noisy["compute"][f"sigma_{end}"] * 15 + noisy["compute"][f"kappa_{end}"] * 240) / 16 for end in ("low", "high"))
+    assert low < (1 + 0.05 * 31 + 1e-3 * 32 * 31) / 32 / (1 + 0.05 + 2e-3) * 2 < high
     assert laws_of("d", (1, 2, 4, 8), 0.0) == ({}, 0)
 
 
@@ -262,10 +257,6 @@ def test_a_file_elsewhere_is_not_read(tmp_path, made, what, name):
     assert "\x1b" not in result.err and "\\x1b[31mred" in result.err
 
 
-def fifo(path):
-    os.mkfifo(path)
-
-
 def link_out(path):
     (path.parents[2] / "other.json").write_text("{}")
     path.symlink_to(path.parents[2] / "other.json")
@@ -280,27 +271,14 @@ def huge(path):
     os.truncate(path, texts.LONGEST + 1)
 
 
-@contextlib.contextmanager
-def limit(seconds):
-    """A test that waits for a FIFO fails."""
-    def fail(*_):
-        raise TimeoutError
-    before = signal.signal(signal.SIGALRM, fail)
-    signal.alarm(seconds)
-    yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
-
-
 @pytest.mark.parametrize("what", ["report", "manifest"])
-@pytest.mark.parametrize("make, words", [(fifo, "not a regular file"), (link_out, "a link out of it"), (device, "a link out of it"),
+@pytest.mark.parametrize("make, words", [(os.mkfifo, "not a regular file"), (link_out, "a link out of it"), (device, "a link out of it"),
                                          (huge, f"more than {texts.LONGEST} bytes"), (pathlib.Path.mkdir, "not a regular file")])
 def test_files_of_a_run_are_regular_and_of_the_folder(tmp_path, what, make, words):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
     folder.add("strong", 4, 0, model_report(4, 192), {"io_format": "pnetcdf"}, **{what: "reports/odd"})
     make(folder.path / "reports" / "odd")
-    with limit(20):
-        study = load.read(folder.path)
+    study = load.read(folder.path)
     (complaint,) = study.complaints
     assert "strong-4-io_format=pnetcdf, repetition 0: " in complaint and words in complaint and what in complaint
     assert [run["ranks"] for run in study.runs] == [1, 2]
@@ -311,15 +289,14 @@ BOMB = "a: &a [x, x]\n" + "".join(f"{new}: &{new} [{', '.join(9 * ['*' + old])}]
 
 @pytest.mark.parametrize("name", ["study.yaml", "machine.json", "runs.jsonl", "model.json"])
 @pytest.mark.parametrize("make, words", [
-    (fifo, "not a regular file"), (device, "not a regular file"), (huge, "more than"), (lambda path: path.write_text(60000 * "["), "too many"),
+    (os.mkfifo, "not a regular file"), (device, "not a regular file"), (huge, "more than"), (lambda path: path.write_text(60000 * "["), "too many"),
     (lambda path: path.write_text(BOMB), "")])
 def test_files_of_a_folder_are_read_with_care(tmp_path, name, make, words):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
     (folder.path / name).unlink(missing_ok=True)
     make(folder.path / name)
-    with limit(20):
-        study = load.read(folder.path)
-        report.ladder.read_model(study)
+    study = load.read(folder.path)
+    report.ladder.read_model(study)
     assert words in study.complaints[0] and all(name in complaint and "\n" not in complaint for complaint in study.complaints)
     assert len(study.runs) == (0 if name == "runs.jsonl" else 2)
 
@@ -413,8 +390,7 @@ def test_counters_of_tools_stand_in_the_table_and_times_are_not_compared(tmp_pat
     slow = Folder(tmp_path / "b").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], seed=2, tools=found)
     result = made(plain, slow)
     assert metric(result.results, "perf: instructions", 2) == 2e9 and metric(result.results, "perf: cycles", 2) is None
-    assert "<td>perf: instructions</td><td>2000000000</td>".replace("2000000000", "2 000 000 000") in result.page
-    for words in ("cluster with perf, score-p: times have the cost of these tools", "perf could not count cycles", "score-p left no counters in 6 of 6"):
+    for words in ("<td>perf: instructions</td><td>2 000 000 000</td>", "cluster with perf, score-p: times have the cost of these tools", "perf could not count cycles", "score-p left no counters in 6 of 6"):
         assert words in result.page
     assert result.page.count("<td>other tools</td>") == 6 and ",\"perf, score-p\"," in (result.folder / "table.csv").read_text()
 
