@@ -84,11 +84,12 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         if PLAN["tools"]:
             shutil.rmtree(self.tools, ignore_errors=True)
             self.tools.mkdir(parents=True)
-        words = ["-C", f"{PLAN['scratch']}/{one['name']}", *tools.before(PLAN["tools"], self.tools), PLAN["program"], *one["words"], "-report", str(here / "report.json")]
+        words = ["-C", f"{PLAN['scratch']}/{one['name']}", *tools.before(PLAN["tools"], self.tools), PLAN["program"], *one["words"], "-report",
+                 str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
         after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
-        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", f"{ENERGY} >> energy", *map(on_node, tools.collect(PLAN["tools"], files, self.tools)), *self.baselines(files),
-                             on_node(after)]
+        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", f"{ENERGY} >> energy",
+                             *map(on_node, tools.collect(PLAN["tools"], files, self.tools)), *self.baselines(files), on_node(after)]
 
     @run_before("run")
     def limit_time(self):
@@ -172,7 +173,8 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         except (OSError, ValueError, AttributeError) as error:
             return {"status": "no report", "seconds": seconds, "reason": self.last_lines(f"expected a report, found none ({error})")}
         shutil.copyfile(report, pathlib.Path(PLAN["results"]) / self.one["report"])
-        return {"status": "ok", "seconds": wall, "elapsed": seconds, **({"tools": tools.read(PLAN["tools"], self.tools)} if PLAN["tools"] else {})}
+        counted = {"tools": tools.read(PLAN["tools"], self.tools)} if PLAN["tools"] else {}
+        return {"status": "ok", "seconds": wall, "elapsed": seconds, **counted}
 
     def said(self):
         return "\n".join(filter(None, [self.read(self.job.stdout), self.read(self.job.stderr)]))

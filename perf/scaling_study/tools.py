@@ -38,7 +38,8 @@ class Tool(NamedTuple):
 def said_by(*words):
     """What a reader prints; nothing if it fails, which notes() says."""
     try:
-        return subprocess.run([*map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=True).stdout
+        return subprocess.run([*map(str, words)], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=PATIENCE,
+                              check=True).stdout
     except (OSError, subprocess.SubprocessError):
         return ""
 
