@@ -3,6 +3,7 @@ import functools
 import hashlib
 import json
 import pathlib
+import re
 import shutil
 
 import netCDF4
@@ -13,7 +14,7 @@ METHODS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0
         "netcdf4/order=zyx/deflate=1", "hybrid", "direct", "direct/box:1", "direct/calls=mpiio", "pnetcdf/zslab", "netcdf4/box:1",
         "direct/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {  # options; the file of two records; runs of the ranks of 1, 3 and 6
-    "pism:A10km": ("-scale 0.03 -scale_levels", "e7dea74d545c", 19, 1026, 1026),
+    "pism:A10km": ("-scale 0.03 -scale_levels", "460adb8a7396", 31, 1674, 1674),
     "cam:FV-B": ("-scale 0.06 -scale_levels -variables 9", "714b180c68d3", 9, 45, 45),
     "mom:0.25": ("-scale 0.015 -scale_levels", "96024216ddbc", 10, 768, 768),
     "gcrm:5": ("-scale 0.125", "0e7395ee37c2", 9, 27, 54),
@@ -189,7 +190,7 @@ def test_the_limit_of_cards_and_servers_by_hand(bench, tmp_path):
     cards = limits(bench, tmp_path, 1e6, 1e12)
     points, levels = 18 * 18, 9
     coordinates = 8 * (18 + 18 + levels) + 8 + 4  # by rank 0: with the time and the number of records
-    halves = points * (2 * 8 + 1 + 12 * 8 + 6 * levels * 8) / 2  # of each rank: two fixed maps, a mask of bytes, 12 maps, 6 columns
+    halves = points * (2 * 8 + 1 + 28 * 8 + 2 * levels * 8) / 2  # of each rank: two fixed maps, a mask of bytes, 28 maps, 2 columns
     assert cards["direct/native"]["limit_s"] * 1e6 == pytest.approx(halves + coordinates)
     assert cards["serial"]["limit_s"] * 1e6 == pytest.approx(2 * halves + coordinates, abs=4)  # rank 0 sends all to the servers
     for method in ("direct/native", "serial", "direct/zslab"):
@@ -200,6 +201,23 @@ def test_the_limit_of_cards_and_servers_by_hand(bench, tmp_path):
     servers = limits(bench, tmp_path, 1e12, 1e6)
     for method in ("direct/native", "serial", "direct/zslab"):  # stripes in turn: half of the bytes each, but for a stripe
         assert servers[method]["limit_s"] * 1e6 == pytest.approx(halves + coordinates / 2, abs=4096 + coordinates)
+
+
+@pytest.mark.parametrize("name, paper", [("G1km", 28), ("A10km", 1.8), ("G5km", 1.1)])
+def test_the_bytes_of_a_grid_are_those_of_its_paper(name, paper):
+    """GB of Dickens and Morey, table 1, and the table of perf/README.md, from the header by hand."""
+    folder = INPUTS / "workloads"
+    text = (folder / (f"pism_{name}.cdl" if (folder / f"pism_{name}.cdl").exists() else "pism.cdl")).read_text()
+    size = re.search(rf"size {name} (.*?)[;\"]", text)
+    lengths = {axis: int(n) for axis, n in re.findall(r"(\w) ?= ?(\d+)", size[1] if size else text[text.index("dimensions:"):text.index("variables:")])}
+    fixed, record = 0, 0
+    for kind, variable, axes in re.findall(r"^\t(byte|double) (\w+)\((.*)\) ;", text, re.M):
+        of = axes.split(", ")
+        copies = re.search(rf"{variable}:copies = (\d+)", text)
+        n = (8 if kind == "double" else 1) * np.prod([lengths[axis] for axis in of if axis != "time"], dtype=int) * int(copies[1] if copies else 1)
+        fixed, record = (fixed, record + n) if "time" in of else (fixed + n, record)
+    assert float(f"{(fixed + record) / 1e9:.2g}") == paper
+    assert str(record) in (INPUTS.parent / "perf" / "README.md").read_text()
 
 
 def test_raw_writes_alone(bench, tmp_path):
