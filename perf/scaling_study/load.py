@@ -25,6 +25,7 @@ class Study:
         self.name = self.folder.name
         self.settings, self.machine, self.model, self.virtual = {}, {}, None, {}
         self.runs, self.complaints = [], []
+        self.paper = []  # findings of study.yaml
         self.asked = 0  # runs of which there is a line
 
     @property

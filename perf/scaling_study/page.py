@@ -240,7 +240,7 @@ def machine_facts(study):
     return {"name": study.name, "facts": facts + [("results", study.folder), ("runs", f"{len(study.runs)} of {study.asked} used")]}
 
 
-def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit, limited, laws):
+def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit, limited, laws, found_by_papers):
     tables = []
     for curve in curves(points):
         of_curve = select(points, curve)
@@ -251,7 +251,7 @@ def write(folder, studies, points, field, figures, title, subtitle, complaints, 
     templates = jinja2.Environment(loader=jinja2.FileSystemLoader(pathlib.Path(__file__).parent), autoescape=True,
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
-        title=title, subtitle=subtitle, complaints=complaints, notes=notes, summary=summary_table(points, field, unit, limited), rungs=ladder.steps_table(points), findings=findings(points, field, unit), figures=figures,
+        title=title, subtitle=subtitle, complaints=complaints, notes=notes, summary=summary_table(points, field, unit, limited), rungs=ladder.steps_table(points), findings=findings(points, field, unit), figures=figures, paper=found_by_papers,
         side_by_side=side_by_side_table(points, unit), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,

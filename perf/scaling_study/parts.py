@@ -79,7 +79,7 @@ def of_model(report):
     drain = timers.get("output: drain", {"max": 0.0, "mean": 0.0})  # waiting for servers at the end
     rest = total(outputs, "mean") - drain["mean"] - sum(t["mean"] for t in phases.values())
     times += [("output: drain", "output", drain["max"], drain["mean"]), (OUTPUT_REST, "output", rest, rest)]
-    useful = {name: timers[name]["pop"] for name, kind, *_ in times if kind == COMPUTE and "pop" in timers[name]}
+    useful = {name: timers[name]["pop"] for name, kind, *_ in times if kind in (COMPUTE, "within") and "pop" in timers[name]}
     if "pop" in report:
         useful[COMPUTE] = report["pop"]
         times.append((IN_MPI, "within", *[report["pop"]["in_mpi_seconds"][which] for which in ("max", "mean")]))
@@ -151,7 +151,7 @@ def is_disturbed(sample, run):
 
 def without_cores(row):
     """Are the network and the file system what this part waits for? On emulated nodes that share cores only these rates are real."""
-    return row.part == "output" or (row.kind == "output" and row.part != OUTPUT_REST)
+    return row.part == "output" or row.part.startswith("read: ") or (row.kind == "output" and row.part != OUTPUT_REST)
 
 
 def interval(one, other=(1.0, 1.0, 1.0)):

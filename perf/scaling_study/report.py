@@ -12,7 +12,7 @@ from collections import Counter
 
 import pandas
 
-from . import ladder, law, load, metrics, model, page, parts, plots, tools, work
+from . import ladder, law, load, metrics, model, page, paper, parts, plots, tools, work
 
 
 STOLEN = 0.02  # of the processor time, from which on steal is named
@@ -32,6 +32,7 @@ def main(arguments):
         ladder.same(study)
         ladder.read_model(study)
         model.read(study)
+        paper.read(study)
     complaints = [sentence for study in studies for sentence in study.complaints]
     used = load.usable(studies, "reported")
     if not used:
@@ -61,14 +62,19 @@ def make(folder, studies, complaints):
     figures.alike = all(computes_alike(study.settings.get("vary") or {}) for study in studies)
     figures.laws = laws
     ladder.draw(figures, studies)
-    figures = figures.draw()
+    drawn = figures.draw()
+    paper.draw(figures, studies)
     progress("tables")
-    page.write(folder, studies, points, field, figures, title, subtitle, complaints,
-               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws)
+    found = paper.entries(studies, points)
+    page.write(folder, studies, points, field, drawn, title, subtitle, complaints,
+               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws, paper.table(found))
     write_table(folder, points, field)
-    write_json(folder, studies, points, field, laws, complaints)
+    write_json(folder, studies, points, field, laws, complaints, found)
     progress()
     print_table(points, field, unit)
+    for one in found:
+        there, here = paper.shown(one)
+        print(f"paper: {one['source']}: {there} there, {here} here: {one['verdict']}")
 
 
 def computes_alike(vary):
@@ -144,10 +150,10 @@ def write_table(folder, points, field):
     pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False, float_format="%.6g")
 
 
-def write_json(folder, studies, points, field, laws, complaints):
+def write_json(folder, studies, points, field, laws, complaints, found):
     studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine} for s in studies]
     result = {"studies": studies, "complaints": complaints, "points": points.drop(columns="times").to_dict("records"),
-              "metrics": field.to_dict("records"), "laws": laws}
+              "metrics": field.to_dict("records"), "laws": laws, "paper": found}
     (folder / "results.json").write_text(json.dumps(tidy(result), indent=1, default=str) + "\n", encoding="utf-8")
 
 

@@ -152,7 +152,9 @@ SERIES = ("nodes", "ranks", "options")
 CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "locks")
 FLAGS = ("null_output", "raw_writes", "triad", "verify")
 KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
-        "cluster", "smaller", "size", "fields", "least", "model", "tools")
+        "cluster", "smaller", "size", "fields", "least", "model", "tools", "paper")
+FINDING = ("source", "found", "of", "over", "part", "at", "over_part", "over_at", "paper", "rule")  # keys of one; paper.py has their meaning
+RANGE = r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(?: to ([0-9]{1,6}(?:\.[0-9]{1,6})?))?( %)?"
 
 
 def tools_of(check):
@@ -193,6 +195,26 @@ def model_of(check, study):
         check.fail("the key strong, weak, or both", "neither")
     result = {mode: check.at(mode, found[mode]).wholes() for mode in ("strong", "weak") if mode in found}
     return {**result, "options": check.at("options", found["options"]).options() if "options" in found else {}}
+
+
+def paper_of(check):
+    """What papers found: texts, and of a ratio its curves (labels of `vary`, methods), parts and numbers of nodes or ranks."""
+    if not isinstance(check.value, list) or not check.value:
+        check.fail("a list of findings")
+    found = []
+    for n, value in enumerate(check.value, 1):
+        one = check.at(str(n), value)
+        found.append({key: one.at(key, text).text() for key, text in one.mapping(FINDING).items()})
+        for key in ("source", "found", "rule", *(("of", "over", "paper") if found[-1].keys() - {"source", "found", "rule"} else ())):
+            if key not in found[-1]:
+                one.fail(f"the key {key}", "none")
+        numbers = re.fullmatch(RANGE, found[-1].get("paper", "2"))
+        if not numbers or float(numbers[1]) <= 0 or numbers[3] and float(numbers[2] or numbers[1]) >= 100:
+            one.at("paper", found[-1]["paper"]).fail("a ratio like 10 or 9 to 14, or what was saved, like 80 to 98 %")
+        for key, words in (("at", "least|most|each"), ("over_at", "least|most")):
+            if not re.fullmatch(words + r"|[1-9][0-9]{0,8}", found[-1].get(key, "most")):
+                one.at(key, found[-1][key]).fail(f"a number of nodes (or of ranks, if the study counts them), or {words.replace('|', ', ')}")
+    return found
 
 
 def vary_of(check):
@@ -318,6 +340,7 @@ def checked(path, raw):
     refuse_overridden(path, study)
     study["model"] = model_of(at("model"), study) if "model" in raw else None
     study["tools"] = tools_of(at("tools")) if "tools" in raw else []
+    study["paper"] = paper_of(at("paper")) if "paper" in raw else []
     study["least"] = at("least").seconds() if "least" in raw else 0.0
     study["repetitions"] = at("repetitions").whole() if "repetitions" in raw else 3
     study["time_limit"] = at("time_limit").seconds() if "time_limit" in raw else 600.0

@@ -12,7 +12,7 @@ import pytest
 from study_samples import LAWS, Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
-from scaling_study import export, load, machine, parts, plots, report, texts  # noqa: E402
+from scaling_study import export, load, machine, paper, parts, plots, points, report, study_file, texts  # noqa: E402
 
 
 @pytest.fixture
@@ -227,6 +227,50 @@ def test_one_number_of_cores_is_within_its_axes(tmp_path, monkeypatch, cores):
         for axes in drawn[name].axes:
             left, right = axes.get_xlim()
             assert left < cores < right and right / left < 2, name
+
+
+@pytest.mark.parametrize("there, least, ratio, most, verdict", [
+    ("10", 4.0, 4.3, 4.6, paper.SMALLER), ("9 to 14", 4.6, 5.0, 5.2, paper.SAME), ("2", 5.0, 5.1, 5.2, paper.LARGER), ("2", 0.6, 0.7, 0.8, paper.REVERSE),
+    ("2", 0.9, 1.1, 1.3, paper.NONE), ("0.1", 0.04, 0.06, 0.07, paper.SAME), ("1", 0.8, 1.9, 2.0, paper.SAME), ("1", 2.0, 2.2, 2.3, paper.LARGER),
+    ("80 to 98 %", 40.0, 50.0, 60.0, paper.SAME), ("80 to 98 %", 100.5, 101.0, 102.0, paper.LARGER)])
+def test_verdicts_of_what_a_paper_found(there, least, ratio, most, verdict):
+    assert paper.verdict(*paper.bounds(there)[:2], ratio, least, most) == verdict
+
+
+def test_what_the_paper_found_is_on_the_page(tmp_path, made):
+    """Of output on shared cores, of computing in processor time there, of one curve at two numbers of nodes; what has no points cannot be shown."""
+    text = {"rule": "Cards.", "found": "It is slower."}
+    findings = [{"source": "A, figure 1", "of": "serial", "over": "pnetcdf", "at": "each", "paper": "9 to 14", **text},
+                {"source": "A, figure 2", "of": "pnetcdf", "at": "least", "over": "io_format=pnetcdf", "over_at": "most", "part": "energy", "paper": "88 %", **text},
+                {"source": "A, figure 3", "of": "hybrid", "over": "pnetcdf", "paper": "2", **text}, {"source": "A, figure 4", **text}]
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], noise=0.0, shared_cores=True)
+    lines = "\n".join(f"- {json.dumps(one)}" for one in findings)
+    (folder.path / "study.yaml").write_text(f"title: x\nstrong: {{nodes: [1]}}\npaper:\n{lines}\n")
+    result = made(folder)
+    assert result.status == 0, result.err
+    entries = result.results["paper"]
+    assert [one["at"] for one in entries] == ["1 node", "2 nodes", "4 nodes", "8 nodes", "1 node and 8 nodes", None, None]
+    assert [one["verdict"] for one in entries] == 4 * [paper.SMALLER] + [paper.SAME] + 2 * [paper.UNSHOWN]
+    assert entries[3]["here"] == pytest.approx({"median": 3.0, "low": 3.0, "high": 3.0}) and not entries[3]["processor_time"]
+    assert entries[4]["here"]["median"] == pytest.approx(100 * (1 - 1 / 8)) and entries[4]["processor_time"]
+    assert result.page.count("A, figure 1") == 1 + result.page.count("source: A, figure 1") and "87.5 %†, 1 node and 8 nodes" in result.page
+    assert "paper: A, figure 1: 9 to 14 there, 3 (3 to 3), 8 nodes here: same direction, smaller" in result.out
+    for wrong, words in (("[]", "expected a list of findings"), ("[{source: a, found: b}]", "expected the key rule"), ("[{of: a}]", "expected the key source"),
+                         ("[{source: a, found: b, rule: c, of: d, over: e, paper: many}]", "expected a ratio like 10")):
+        (folder.path / "study.yaml").write_text(f"paper: {wrong}\n")
+        assert words in made(folder).err
+
+
+@pytest.mark.parametrize("path", sorted((pathlib.Path(__file__).parents[2] / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+def test_findings_name_curves_of_their_study(path):
+    study = study_file.read(path, size="XS" if path.stem == "benchmark" else None)[0]
+    methods = study["options"].get("methods")
+    curves = {", ".join(filter(None, [load.curve(one["vary"]), method and f"method={method}"]))
+              for one in points.points_of(study) for method in (methods.split(",") if methods else [None])}
+    for finding in study["paper"]:
+        for side in ("of", "over") if "of" in finding else ():
+            assert sum(paper.matches(finding[side], curve) for curve in curves) == 1, (finding[side], curves)
+    assert study["paper"] or path.stem in ("first", "benchmark", "ladder", "smallest")
 
 
 # -- what can be wrong

@@ -1,0 +1,155 @@
+"""The key `paper` of a study: what a paper found, and what the points of this study show of it, with a verdict.
+
+A ratio is the time of one curve (`of`) over that of another (`over`): how many times as long it takes, or, where the paper has
+per cent, how much of it is saved. Where nodes share cores, computing is compared by processor time, as everywhere on the page.
+"""
+import re
+
+from . import page, parts, study_file
+
+SAME, SMALLER, LARGER = "same direction, within a factor of two", "same direction, smaller", "same direction, larger"
+REVERSE, NONE, UNSHOWN = "reverse", "no difference here", "cannot be shown here"
+
+
+def read(study):
+    """Checks the findings of study.yaml, which may be of another version."""
+    given = study.settings.get("paper")
+    if given is not None:
+        try:
+            study.paper = study_file.paper_of(study_file.Check("study.yaml", "paper", texts_of(given)))
+        except study_file.StudyError as error:
+            study.complain(f"{error}; the page does without the findings of the paper")
+
+
+def texts_of(value):
+    if isinstance(value, dict):
+        return {key: texts_of(item) for key, item in value.items()}
+    return [texts_of(item) for item in value] if isinstance(value, list) else str(value)
+
+
+def entries(studies, points):
+    """Each finding of each study; one with `at: each` for each number of nodes."""
+    found = []
+    for study in studies:
+        rows = points[(points.machine == study.name) & (points["mode"] == "strong")]
+        count = "ranks" if "ranks" in (study.settings.get("strong") or {}) else "nodes"
+        for finding in study.paper:
+            one = {"study": study.name, **{key: finding.get(key) for key in ("source", "found", "paper", "rule")}}
+            pairs = [pair for pair in pairs_of(finding, rows, count) if pair] if "of" in finding else []
+            found += [{**one, **compared(finding["paper"], *pair, count)} for pair in pairs] or [
+                {**one, "at": None, "here": None, "processor_time": False, "verdict": UNSHOWN}]
+    return found
+
+
+def pairs_of(finding, rows, count):
+    """Rows (of, over) at each place that the finding names."""
+    sides = []
+    for side in ("of", "over"):
+        of_part = rows[rows.part == (side == "over" and finding.get("over_part") or finding.get("part", "output"))]
+        of_curve = of_part[[matches(finding[side], curve) for curve in of_part.curve]]
+        sides.append({} if of_curve.curve.nunique() != 1 else {row[count]: row for row in of_curve.to_dict("records")})
+    of, over = sides
+    places = sorted(of.keys() & over.keys())
+    at, over_at = finding.get("at", "most"), finding.get("over_at")
+    if at == "each" and not over_at:
+        return [comparable(of[n], over[n]) for n in places]
+
+    def one(side, at):
+        within = places if not over_at else sorted(side)
+        if not within:
+            return None
+        return side.get(within[-1] if at == "most" else within[0] if at == "least" else int(at))
+    return [comparable(one(of, at), one(over, over_at or at))]
+
+
+def matches(labels, curve):
+    """Has the curve each of the labels, with the name of its key (io_format=pnetcdf) or without (pnetcdf)?"""
+    values = curve.split(", ")
+    return all(any(label in (value, value.partition("=")[2]) for value in values) for label in labels.split(", "))
+
+
+def comparable(of, over):
+    """Both rows with the times that may be compared: those that passed, or of processors; None if there are none."""
+    if of is None or over is None:
+        return None
+    if of["comparable"] and over["comparable"]:
+        return of, over, False
+    known = all(row["processor"] > 0 and not row["oversubscribed"] and not row["disturbed"] for row in (of, over))
+    in_processor_time = [{**row, "median": row["processor"], "min": row["processor_min"], "max": row["processor_max"],
+                          "times": [row["processor_min"], row["processor_max"]]} for row in (of, over)]
+    return (*in_processor_time, True) if known else None
+
+
+def compared(paper, of, over, processor_time, count):
+    if min(of["min"], over["min"]) <= 0:
+        return {"at": None, "here": None, "processor_time": False, "verdict": UNSHOWN}
+    low, high, saves = bounds(paper)
+    ratio, least, most = of["median"] / over["median"], of["min"] / over["max"], of["max"] / over["min"]
+    shown = [ratio, *parts.interval(of["times"], over["times"])]
+    places = dict.fromkeys(f"{row[count]} {count[:-1] if row[count] == 1 else count}" for row in (of, over))
+    return {"at": " and ".join(places), "processor_time": processor_time, "verdict": verdict(low, high, ratio, least, most),
+            "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and value else value for value in shown]))}
+
+
+def bounds(paper):
+    """Of a ratio, from "10", "9 to 14", or "80 to 98 %" that are saved."""
+    low, high, saves = re.fullmatch(study_file.RANGE, paper).groups()
+    found = [float(text) for text in (low, high or low)]
+    return (*[1 / (1 - value / 100) if saves else value for value in found], bool(saves))
+
+
+def verdict(low, high, ratio, least, most):
+    if high < 1:
+        low, high, ratio, least, most = 1 / high, 1 / low, 1 / ratio, 1 / most, 1 / least
+    if low > 1 and least <= 1 <= most:
+        return NONE
+    if low > 1 > ratio:
+        return REVERSE
+    return SMALLER if ratio < low / 2 else LARGER if ratio > 2 * high else SAME
+
+
+def shown(entry):
+    """Its cells on the page: of the paper, and ours."""
+    paper, here = entry["paper"] or "-", entry["here"]
+    if here is None:
+        return paper, "-"
+    unit = " %" if paper.endswith("%") else ""
+    between = f" ({page.number(here['low'])} to {page.number(here['high'])})" if here["low"] is not None else ""
+    return paper, f"{page.number(here['median'])}{unit}{between}{'†' if entry['processor_time'] else ''}, {entry['at']}"
+
+
+def table(found):
+    """Rows for the page: of `at: each`, the text only once."""
+    rows, last = [], None
+    for one in found:
+        text = tuple(one[key] for key in ("study", "source", "found", "rule"))
+        rows.append({"source": one["source"], "found": one["found"], "rule": one["rule"], "again": text == last,
+                     "numbers": [*shown(one), one["verdict"]]})
+        last = text
+    return rows
+
+
+def draw(figures, studies):
+    """The times that the findings compare, against cores, a panel for each part."""
+    wanted = {}
+    for finding in (finding for study in studies for finding in study.paper if "of" in finding):
+        for side in ("of", "over"):
+            part = side == "over" and finding.get("over_part") or finding.get("part", "output")
+            wanted.setdefault(part, []).append(finding[side])
+    wanted = {part: labels for part, labels in wanted.items() if ((figures.points.part == part) & (figures.points["mode"] == "strong")).any()}
+    if not wanted:
+        return
+    figure, grid = figures.panels(len(wanted))
+    for axes, (part, labels) in zip(grid[0], wanted.items()):
+        for one in figures.series:
+            rows = figures.select("strong", one, part)
+            if len(rows) and any(matches(label, one[1]) for label in labels):
+                of_compute = rows.processor.notna().any() and part != "output"
+                figures.line(axes, figures.fair(rows.assign(kind=parts.COMPUTE) if of_compute else rows), figures.styles[one], figures.label(one))
+        figures.times_axis(axes)
+        figures.cores_axis(axes, figures.points[figures.points.part == part])
+        axes.set_title(part)
+    grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if figures.in_processor_time else ""))
+    handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
+    figures.save(figure, "paper.png", "What the findings of the paper are about. Median, and all repetitions within the bars.",
+                 (list(handles.values()), list(handles)))
