@@ -3,11 +3,13 @@
 A ratio is the time of one curve (`of`) over that of another (`over`): how many times as long it takes, or, where the paper has
 per cent, how much of it is saved. Where nodes share cores, computing is compared by processor time, as everywhere on the page.
 """
+import math
 import re
 
 from . import page, parts, study_file
 
-SAME, SMALLER, LARGER = "same direction, within a factor of two", "same direction, smaller", "same direction, larger"
+AGREES = "same direction"  # of a paper without a figure
+SAME, SMALLER, LARGER = f"{AGREES}, within a factor of two", f"{AGREES}, smaller", f"{AGREES}, larger"
 REVERSE, NONE, UNSHOWN = "reverse", "no difference here", "cannot be shown here"
 
 
@@ -92,8 +94,10 @@ def compared(paper, of, over, processor_time, count):
 
 
 def bounds(paper):
-    """Of a ratio, from "10", "9 to 14", or "80 to 98 %" that are saved."""
+    """Of a ratio, from "10", "9 to 14", "above 1", or "80 to 98 %" that are saved."""
     low, high, saves = re.fullmatch(study_file.RANGE, paper).groups()
+    if low is None:
+        return 1.0, math.inf, False
     found = [float(text) for text in (low, high or low)]
     return (*[1 / (1 - value / 100) if saves else value for value in found], bool(saves))
 
@@ -101,11 +105,11 @@ def bounds(paper):
 def verdict(low, high, ratio, least, most):
     if high < 1:
         low, high, ratio, least, most = 1 / high, 1 / low, 1 / ratio, 1 / most, 1 / least
-    if low > 1 and least <= 1 <= most:
+    if (low > 1 or high == math.inf) and least <= 1 <= most:
         return NONE
-    if low > 1 > ratio:
+    if (low > 1 or high == math.inf) and ratio < 1:
         return REVERSE
-    return SMALLER if ratio < low / 2 else LARGER if ratio > 2 * high else SAME
+    return AGREES if high == math.inf else SMALLER if ratio < low / 2 else LARGER if ratio > 2 * high else SAME
 
 
 def shown(entry):

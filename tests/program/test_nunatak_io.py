@@ -14,7 +14,7 @@ METHODS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0
         "netcdf4/order=zyx/deflate=1", "hybrid", "direct", "direct/box:1", "direct/calls=mpiio", "pnetcdf/zslab", "netcdf4/box:1",
         "direct/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {  # options; the file of two records; runs of the ranks of 1, 3 and 6
-    "pism:A10km": ("-scale 0.03 -scale_levels", "460adb8a7396", 31, 1674, 1674),
+    "pism:A10km": ("-scale 0.03 -scale_levels", "c8cbcf693ed1", 31, 1674, 1674),
     "cam:FV-B": ("-scale 0.06 -scale_levels -variables 9", "714b180c68d3", 9, 45, 45),
     "mom:0.25": ("-scale 0.015 -scale_levels", "96024216ddbc", 10, 768, 768),
     "gcrm:5": ("-scale 0.125", "0e7395ee37c2", 9, 27, 54),
