@@ -101,7 +101,8 @@ def change(first, last):
 def comparisons(points, unit):
     """What varies, where most cores are: the whole run, or its output where only that is compared."""
     sentences = []
-    for (mode, machine), rows in points[~points.oversubscribed].groupby(["mode", "machine"], sort=True):
+    years = points.curve.str.extract("(?:^|, )run_years=([0-9.]+)")[0].astype(float).fillna(0)  # runs of one length are compared
+    for (mode, machine, _), rows in points[~points.oversubscribed].groupby(["mode", "machine", years], sort=True):
         at = rows[rows.cores == rows.cores.max()]
         part = parts.TOTAL if at[at.part == parts.TOTAL].comparable.all() else "output"
         times = at[(at.part == part) & (at.fraction >= parts.SMALL)].sort_values("median")
@@ -229,6 +230,19 @@ def side_by_side_table(points, unit):
     return {"head": ["seconds", unit, *machines, *[f"{machines[0]} / {m}" for m in machines[1:]]], "rows": rows}
 
 
+def best_table(points):
+    """Where files are read, too: seconds of writing and of each way of reading with most cores, the least of each column marked."""
+    at = points[(points.cores == points.groupby(["machine", "mode", "curve"]).cores.transform("max"))
+                & ((points.part == "output") | points.part.str.startswith("read: "))]
+    if not at.part.str.startswith("read: ").any():
+        return {"rows": []}
+    seconds = at.pivot_table(index=["machine", "curve"], columns="part", values="median", sort=False)
+    least = seconds.min()
+    rows = [{"style": "", "cells": [name(points, *of), *[number(v) + (" (least)" if v == least[part] else "") for part, v in row.items()]]}
+            for of, row in seconds.iterrows()]
+    return {"head": ["seconds, with most cores", *["writing" if part == "output" else part for part in seconds]], "rows": rows}
+
+
 def machine_facts(study):
     facts = []
     for key, value in study.machine.items():
@@ -252,7 +266,7 @@ def write(folder, studies, points, field, figures, title, subtitle, complaints, 
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
         title=title, subtitle=subtitle, complaints=complaints, notes=notes, summary=summary_table(points, field, unit, limited), rungs=ladder.steps_table(points), findings=findings(points, field, unit), figures=figures, paper=found_by_papers,
-        side_by_side=side_by_side_table(points, unit), tables=tables,
+        side_by_side=side_by_side_table(points, unit), best=best_table(points), tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,
         studies=[yaml.safe_dump(s.settings, sort_keys=False, width=120) for s in studies if s.settings])

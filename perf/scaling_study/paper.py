@@ -3,10 +3,11 @@
 A ratio is the time of one curve (`of`) over that of another (`over`): how many times as long it takes, or, where the paper has
 per cent, how much of it is saved. Where nodes share cores, computing is compared by processor time, as everywhere on the page.
 """
+import itertools
 import math
 import re
 
-from . import page, parts, study_file
+from . import page, parts, plots, study_file
 
 AGREES = "same direction"  # of a paper without a figure
 SAME, SMALLER, LARGER = f"{AGREES}, within a factor of two", f"{AGREES}, smaller", f"{AGREES}, larger"
@@ -30,44 +31,52 @@ def texts_of(value):
 
 
 def entries(studies, points):
-    """Each finding of each study; one with `at: each` for each number of nodes."""
+    """Each finding of each study, for each value of what else varies, and with `at: each` for each number of nodes."""
     found = []
     for study in studies:
         rows = points[(points.machine == study.name) & (points["mode"] == "strong")]
         count = "ranks" if "ranks" in (study.settings.get("strong") or {}) else "nodes"
         for finding in study.paper:
             one = {"study": study.name, **{key: finding.get(key) for key in ("source", "found", "paper", "rule")}}
-            pairs = [pair for pair in pairs_of(finding, rows, count) if pair] if "of" in finding else []
-            found += [{**one, **compared(finding["paper"], *pair, count)} for pair in pairs] or [
+            shown = [compared(finding["paper"], *pair, where, count) for pair, where in pairs_of(finding, rows, count)] if "of" in finding else []
+            found += [{**one, **ours} for ours in shown if ours] or [
                 {**one, "at": None, "here": None, "processor_time": False, "verdict": UNSHOWN}]
     return found
 
 
 def pairs_of(finding, rows, count):
-    """Rows (of, over) at each place that the finding names."""
-    sides = []
-    for side in ("of", "over"):
-        of_part = rows[rows.part == (side == "over" and finding.get("over_part") or finding.get("part", "output"))]
-        of_curve = of_part[[matches(finding[side], curve) for curve in of_part.curve]]
-        sides.append({} if of_curve.curve.nunique() != 1 else {row[count]: row for row in of_curve.to_dict("records")})
-    of, over = sides
-    places = sorted(of.keys() & over.keys())
+    """((row of, row over, in processor time?), rest) at each place that the finding names; `rest` are the labels that both curves have."""
+    of_side, over_side = ({curve: {row[count]: row for row in of_curve.to_dict("records")} for curve, of_curve in rows[rows.part == part].groupby("curve", sort=False)}
+                          for part in parts_of(finding))
     at, over_at = finding.get("at", "most"), finding.get("over_at")
-    if at == "each" and not over_at:
-        return [comparable(of[n], over[n]) for n in places]
+    for one, of in of_side.items():
+        for other, over in over_side.items():
+            where = rest(finding["of"], one)
+            if where is None or where != rest(finding["over"], other):
+                continue
+            both = sorted(of.keys() & over.keys())
 
-    def one(side, at):
-        within = places if not over_at else sorted(side)
-        if not within:
-            return None
-        return side.get(within[-1] if at == "most" else within[0] if at == "least" else int(at))
-    return [comparable(one(of, at), one(over, over_at or at))]
+            def place(side, word):
+                numbers = sorted(side) if over_at else both
+                return numbers and side.get(numbers[-1] if word == "most" else numbers[0] if word == "least" else int(word)) or None
+            places = [(of[n], over[n]) for n in both] if at == "each" else [(place(of, at), place(over, over_at or at))]
+            yield from ((pair, where) for pair in itertools.starmap(comparable, places) if pair)
 
 
-def matches(labels, curve):
-    """Has the curve each of the labels, with the name of its key (io_format=pnetcdf) or without (pnetcdf)?"""
+def parts_of(finding):
+    part = finding.get("part", "output")
+    return part, finding.get("over_part", part)
+
+
+def rest(labels, curve):
+    """What else than these labels the curve has, each with the name of its key (io_format=pnetcdf) or without (pnetcdf); None if it has not all."""
     values = curve.split(", ")
-    return all(any(label in (value, value.partition("=")[2]) for value in values) for label in labels.split(", "))
+    for label in labels.split(", "):
+        found = next((value for value in values if label in (value, value.partition("=")[2])), None)
+        if found is None:
+            return None
+        values.remove(found)
+    return values
 
 
 def comparable(of, over):
@@ -82,15 +91,16 @@ def comparable(of, over):
     return (*in_processor_time, True) if known else None
 
 
-def compared(paper, of, over, processor_time, count):
+def compared(paper, of, over, processor_time, where, count):
     if min(of["min"], over["min"]) <= 0:
-        return {"at": None, "here": None, "processor_time": False, "verdict": UNSHOWN}
+        return None
     low, high, saves = bounds(paper)
     ratio, least, most = of["median"] / over["median"], of["min"] / over["max"], of["max"] / over["min"]
-    shown = [ratio, *parts.interval(of["times"], over["times"])]
+    numbers = [ratio, *parts.interval(of["times"], over["times"])]
     places = dict.fromkeys(f"{row[count]} {count[:-1] if row[count] == 1 else count}" for row in (of, over))
-    return {"at": " and ".join(places), "processor_time": processor_time, "verdict": verdict(low, high, ratio, least, most),
-            "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and value else value for value in shown]))}
+    return {"at": ", ".join([" and ".join(places), *where]).replace("=", " "), "processor_time": processor_time,
+            "verdict": verdict(low, high, ratio, least, most),
+            "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and value else value for value in numbers]))}
 
 
 def bounds(paper):
@@ -137,19 +147,23 @@ def draw(figures, studies):
     """The times that the findings compare, against cores, a panel for each part."""
     wanted = {}
     for finding in (finding for study in studies for finding in study.paper if "of" in finding):
-        for side in ("of", "over"):
-            part = side == "over" and finding.get("over_part") or finding.get("part", "output")
+        for side, part in zip(("of", "over"), parts_of(finding)):
             wanted.setdefault(part, []).append(finding[side])
     wanted = {part: labels for part, labels in wanted.items() if ((figures.points.part == part) & (figures.points["mode"] == "strong")).any()}
     if not wanted:
         return
     figure, grid = figures.panels(len(wanted))
+    p = figures.points[(figures.points["mode"] == "strong") & (figures.points["median"] > 0)]
     for axes, (part, labels) in zip(grid[0], wanted.items()):
-        for one in figures.series:
-            rows = figures.select("strong", one, part)
-            if len(rows) and any(matches(label, one[1]) for label in labels):
-                of_compute = rows.processor.notna().any() and part != "output"
-                figures.line(axes, figures.fair(rows.assign(kind=parts.COMPUTE) if of_compute else rows), figures.styles[one], figures.label(one))
+        named = [curve for curve in set(p.curve) if any(rest(label, curve) is not None for label in labels)]
+        rows = p[(p.part == part) & p.curve.isin(named)]
+        if rows.nodes.nunique() == 1:  # ranks of a node in one line
+            rows = rows.assign(curve=[re.sub("(, )?ranks_per_node=[0-9]+", "", curve).removeprefix(", ") for curve in rows.curve])
+        of_compute = rows.processor.notna().any() and part != "output"
+        rows = figures.fair(rows.assign(kind=parts.COMPUTE) if of_compute else rows).sort_values("cores", kind="stable")
+        lines = list(dict.fromkeys(zip(rows.machine, rows.curve)))
+        for one, style in zip(lines, plots.styles(curve for _, curve in lines)):
+            figures.line(axes, rows[(rows.machine == one[0]) & (rows.curve == one[1])], style, figures.label(one))
         figures.times_axis(axes)
         figures.cores_axis(axes, figures.points[figures.points.part == part])
         axes.set_title(part)

@@ -74,7 +74,7 @@ def make(folder, studies, complaints):
     print_table(points, field, unit)
     for one in found:
         there, here = paper.shown(one)
-        print(f"paper: {one['source']}: {there} there, {here} here: {one['verdict']}")
+        print(f"paper: {one['source']}: there {there}, here {here}: {one['verdict']}")
 
 
 def computes_alike(vary):
