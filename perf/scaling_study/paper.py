@@ -39,8 +39,7 @@ def entries(studies, points):
         for finding in study.paper:
             one = {"study": study.name, **{key: finding.get(key) for key in ("source", "found", "paper", "rule")}}
             shown = [compared(finding["paper"], *pair, where, count) for pair, where in pairs_of(finding, rows, count)] if "of" in finding else []
-            found += [{**one, **ours} for ours in shown if ours] or [
-                {**one, "at": None, "here": None, "processor_time": False, "verdict": UNSHOWN}]
+            found += [{**one, **ours} for ours in shown or [{"at": None, "here": None, "why": None, "processor_time": False, "verdict": UNSHOWN}]]
     return found
 
 
@@ -80,26 +79,27 @@ def rest(labels, curve):
 
 
 def comparable(of, over):
-    """Both rows with the times that may be compared: those that passed, or of processors; None if there are none."""
+    """Both rows with the times that may be compared, and whether these are of processors: None if there are none."""
     if of is None or over is None:
         return None
     if of["comparable"] and over["comparable"]:
         return of, over, False
-    known = all(row["processor"] > 0 and not row["oversubscribed"] and not row["disturbed"] for row in (of, over))
+    known = not any(row["oversubscribed"] or row["disturbed"] for row in (of, over)) and all(row["processor"] > 0 for row in (of, over))
     in_processor_time = [{**row, "median": row["processor"], "min": row["processor_min"], "max": row["processor_max"],
                           "times": [row["processor_min"], row["processor_max"]]} for row in (of, over)]
-    return (*in_processor_time, True) if known else None
+    return (*in_processor_time, True) if known else (of, over, None)
 
 
 def compared(paper, of, over, processor_time, where, count):
-    if min(of["min"], over["min"]) <= 0:
-        return None
+    places = dict.fromkeys(f"{row[count]} {count[:-1] if row[count] == 1 else count}" for row in (of, over))
+    at = ", ".join([" and ".join(places), *where]).replace("=", " ")
+    if processor_time is None or min(of["min"], over["min"]) <= 0:
+        why = next((word for word in ("disturbed", "oversubscribed") if of[word] or over[word]), "cores are shared" if processor_time is None else "no time")
+        return {"at": at, "here": None, "why": why, "processor_time": False, "verdict": UNSHOWN}
     low, high, saves = bounds(paper)
     ratio, least, most = of["median"] / over["median"], of["min"] / over["max"], of["max"] / over["min"]
     numbers = [ratio, *parts.interval(of["times"], over["times"])]
-    places = dict.fromkeys(f"{row[count]} {count[:-1] if row[count] == 1 else count}" for row in (of, over))
-    return {"at": ", ".join([" and ".join(places), *where]).replace("=", " "), "processor_time": processor_time,
-            "verdict": verdict(low, high, ratio, least, most),
+    return {"at": at, "why": None, "processor_time": processor_time, "verdict": verdict(low, high, ratio, least, most),
             "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and value else value for value in numbers]))}
 
 
@@ -126,7 +126,7 @@ def shown(entry):
     """Its cells on the page: of the paper, and ours."""
     paper, here = entry["paper"] or "-", entry["here"]
     if here is None:
-        return paper, "-"
+        return paper, f"{entry['why']}, {entry['at']}" if entry["why"] else "-"
     unit = " %" if paper.endswith("%") else ""
     between = f" ({page.number(here['low'])} to {page.number(here['high'])})" if here["low"] is not None else ""
     return paper, f"{page.number(here['median'])}{unit}{between}{'†' if entry['processor_time'] else ''}, {entry['at']}"

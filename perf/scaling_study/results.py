@@ -8,7 +8,7 @@ from . import study_file, texts
 from .machine import software_of
 from .study_file import StudyError
 
-MAY_CHANGE = ("title", "repetitions", "time_limit")  # between two calls for one study
+MAY_CHANGE = ("paper", "title", "repetitions", "time_limit")  # between two calls for one study
 
 
 def same_study(one, other):
