@@ -53,7 +53,7 @@ def text_of(rows):
     largest = rows[rows.kind != "within"].groupby("part", sort=False).fraction.max()
     for part in largest[largest >= parts.SMALL].index:
         for metric, column in METRICS.items():
-            of_part = rows[(rows.part == part) & (rows.comparable | (metric != "time"))]
+            of_part = rows[(rows.part == part) & (rows.comparable if metric == "time" else rows.kind != "within")]
             data = [of_part[of_part.cores == n][column].dropna() for n in cores]
             if all(map(len, data)):
                 lines += ["", f"REGION {part.replace(' ', '_')}", f"METRIC {metric}"]

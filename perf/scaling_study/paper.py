@@ -119,7 +119,8 @@ def verdict(low, high, ratio, least, most):
         return NONE
     if (low > 1 or high == math.inf) and ratio < 1:
         return REVERSE
-    return AGREES if high == math.inf else SMALLER if ratio < low / 2 else LARGER if ratio > 2 * high else SAME
+    found = AGREES if high == math.inf else SMALLER if ratio < low / 2 else LARGER if ratio > 2 * high else SAME
+    return found if low > 1 or high == math.inf else found.removeprefix(f"{AGREES}, ")  # "1" has no direction
 
 
 def shown(entry):

@@ -231,7 +231,7 @@ def test_one_number_of_cores_is_within_its_axes(tmp_path, monkeypatch, cores):
 
 @pytest.mark.parametrize("there, least, ratio, most, verdict", [
     ("10", 4.0, 4.3, 4.6, paper.SMALLER), ("9 to 14", 4.6, 5.0, 5.2, paper.SAME), ("2", 5.0, 5.1, 5.2, paper.LARGER), ("2", 0.6, 0.7, 0.8, paper.REVERSE),
-    ("2", 0.9, 1.1, 1.3, paper.NONE), ("above 1", 1.1, 1.2, 1.3, paper.AGREES), ("above 1", 0.7, 0.8, 0.9, paper.REVERSE), ("0.1", 0.04, 0.06, 0.07, paper.SAME), ("1", 0.8, 1.9, 2.0, paper.SAME), ("1", 2.0, 2.2, 2.3, paper.LARGER),
+    ("2", 0.9, 1.1, 1.3, paper.NONE), ("above 1", 1.1, 1.2, 1.3, paper.AGREES), ("above 1", 0.7, 0.8, 0.9, paper.REVERSE), ("0.1", 0.04, 0.06, 0.07, paper.SAME), ("1", 0.8, 1.9, 2.0, "within a factor of two"), ("1", 2.0, 2.2, 2.3, "larger"),
     ("80 to 98 %", 40.0, 50.0, 60.0, paper.SAME), ("80 to 98 %", 100.5, 101.0, 102.0, paper.LARGER)])
 def test_verdicts_of_what_a_paper_found(there, least, ratio, most, verdict):
     assert paper.verdict(*paper.bounds(there)[:2], ratio, least, most) == verdict
