@@ -138,7 +138,8 @@ def table(found):
     rows, last = [], None
     for one in found:
         text = tuple(one[key] for key in ("study", "source", "found", "rule"))
-        rows.append({"source": one["source"], "found": one["found"], "rule": one["rule"], "again": text == last,
+        several = len({other["study"] for other in found}) > 1
+        rows.append({"source": one["source"] + (f" ({one['study']})" if several else ""), "found": one["found"], "rule": one["rule"], "again": text == last,
                      "numbers": [*shown(one), one["verdict"]]})
         last = text
     return rows
