@@ -11,6 +11,7 @@ from . import page, parts, plots, study_file
 
 AGREES = "same direction"  # of a paper without a figure
 SAME, SMALLER, LARGER = f"{AGREES}, within a factor of two", f"{AGREES}, smaller", f"{AGREES}, larger"
+ALIKE = 1.05  # what one repetition cannot tell from 1
 REVERSE, NONE, UNSHOWN = "reverse", "no difference here", "cannot be shown here"
 
 
@@ -115,7 +116,7 @@ def bounds(paper):
 def verdict(low, high, ratio, least, most):
     if high < 1:
         low, high, ratio, least, most = 1 / high, 1 / low, 1 / ratio, 1 / most, 1 / least
-    if (low > 1 or high == math.inf) and least <= 1 <= most:
+    if (low > 1 or high == math.inf) and least <= ALIKE and most >= 1 / ALIKE:
         return NONE
     if (low > 1 or high == math.inf) and ratio < 1:
         return REVERSE
