@@ -152,11 +152,11 @@ def draw(figures, studies):
     for finding in (finding for study in studies for finding in study.paper if "of" in finding):
         for side, part in zip(("of", "over"), parts_of(finding)):
             wanted.setdefault(part, []).append(finding[side])
-    wanted = {part: labels for part, labels in wanted.items() if ((figures.points.part == part) & (figures.points["mode"] == "strong")).any()}
+    p = figures.points[(figures.points["mode"] == "strong") & (figures.points["median"] > 0)]
+    wanted = {part: labels for part, labels in wanted.items() if p[p.part == part].cores.nunique() > 1}
     if not wanted:
         return
     figure, grid = figures.panels(len(wanted))
-    p = figures.points[(figures.points["mode"] == "strong") & (figures.points["median"] > 0)]
     for axes, (part, labels) in zip(grid[0], wanted.items()):
         named = [curve for curve in set(p.curve) if any(rest(label, curve) is not None for label in labels)]
         rows = p[(p.part == part) & p.curve.isin(named)]
