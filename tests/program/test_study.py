@@ -252,7 +252,7 @@ def test_points_without_output_are_added_and_servers_leave_a_rank(tmp_path):
 
 
 @pytest.mark.parametrize("name, words", [
-    ("cam2008", "cam:FV-B: not the size of that name: horizontal lengths times 0.4 (-scale 1: whole)"), ("gcrm2011", None),
+    ("cam2008", "cam:FV-B: not the size of that name: horizontal lengths times 0.2 (-scale 1: whole)"), ("gcrm2011", None),
     ("pism2013_fig2346_a10km", "not the size of the paper: a tenth of each length of A10km (--full: whole)"), ("first", None)])
 def test_a_size_that_is_not_that_of_its_name_is_a_sentence(name, words):
     path = SOURCE / "perf" / "studies" / f"{name}.yaml"
