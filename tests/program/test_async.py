@@ -109,8 +109,8 @@ PEAK_OF_RANK = "import os, resource, subprocess, sys; subprocess.run(sys.argv[2:
 
 
 def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
-    """Of each rank of nunatak-io, which writes 39 MB to a disk of 20 MB/s; and what it has measured."""
-    run_program("nunatak-io", "-workload", "pism:G5km", "-scale", "0.185", "-repeat", "1", "-methods", way, "-io_pool", pool, "-verify",
+    """Of each rank of nunatak-io, which writes 39 MB in two records to a disk of 20 MB/s; and what it has measured."""
+    run_program("nunatak-io", "-workload", "pism:G5km", "-scale", "0.13", "-records", "2", "-repeat", "1", "-methods", way, "-io_pool", pool, "-verify",
                 "no", "-o", folder, "-report", folder / "written.json", *options, ranks=ranks, status=0, inside=(
                     sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
                     f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/method {folder / 'disk'}"))
