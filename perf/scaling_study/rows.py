@@ -99,7 +99,9 @@ def number_at(folder, where):
     for step in re.findall(r"\[[^]]*\]|[^.\[\]]+", way):
         value = entry(value, step.strip("[]"), where) if step.startswith("[") else member(value, step, where)
     if isinstance(value, dict):
-        value = [member(value, key, where) for key in ("median", "min", "max")]
+        names = ("median", "low", "high") if "low" in value and "min" not in value else ("median", "min", "max")
+        value = [member(value, key, where) for key in names]
+        value = [value[0] if one is None else one for one in value]  # of one repetition
     else:
         value = [value] * 3
     if not all(isinstance(one, (int, float)) for one in value):
