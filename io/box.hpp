@@ -1,7 +1,7 @@
 // Boxes of indices and their values in row-major order: parts and intersections.
 #pragma once
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 
 #include <algorithm>
 #include <array>

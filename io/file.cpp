@@ -1,6 +1,6 @@
 #include "io/file.hpp"
 
-#include "io/names.hpp"
+#include "io/base/names.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -4,12 +4,12 @@
 // AsyncFile (async/async_file.cpp): they send to servers. See writer.hpp for how to use a File.
 #pragma once
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/durable/value_sums.hpp"
 #include "io/pack.hpp"
 #include "io/schema.hpp"
 #include "io/statistics.hpp"
-#include "io/watchdog.hpp"
 
 #include <map>
 #include <optional>

@@ -1,6 +1,6 @@
 #include "io/options.hpp"
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 #include "io/registry.hpp"
 
 #include <cstdlib>

@@ -7,11 +7,11 @@
 // collective call covers.
 #pragma once
 
+#include "io/base/topology.hpp"
 #include "io/layouts/auto.hpp"
 #include "io/options.hpp"
 #include "io/read/classic_header.hpp"
 #include "io/schema.hpp"
-#include "io/topology.hpp"
 
 #include <cstddef>
 #include <cstdint>

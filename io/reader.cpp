@@ -1,8 +1,8 @@
 #include "io/reader.hpp"
 
-#include "io/agree.hpp"
-#include "io/topology.hpp"
-#include "io/watchdog.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/topology.hpp"
+#include "io/base/watchdog.hpp"
 
 #include <netcdf.h>
 

@@ -12,7 +12,7 @@
 // contents.hpp (the header), packing.cpp (values), read/source.hpp (the methods), writer.hpp.
 #pragma once
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 #include "io/read/source.hpp"
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 #include "io/registry.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/error.hpp"
 #include "io/durable/durable.hpp"
-#include "io/error.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"

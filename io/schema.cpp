@@ -1,6 +1,6 @@
 #include "io/schema.hpp"
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 #include "io/statistics.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 
 namespace nunatak::io {
 

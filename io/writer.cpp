@@ -1,8 +1,8 @@
 #include "io/writer.hpp"
 
 #include "io/async/servers.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/registry.hpp"
-#include "io/watchdog.hpp"
 
 namespace nunatak::io {
 

@@ -18,11 +18,11 @@
 // and makes it durable, AsyncFile lets servers write. Reading: reader.hpp.
 #pragma once
 
+#include "io/base/signals.hpp"
+#include "io/base/topology.hpp"
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
 #include "io/options.hpp"
-#include "io/signals.hpp"
-#include "io/topology.hpp"
 
 #include <memory>
 #include <string>

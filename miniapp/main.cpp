@@ -1,6 +1,6 @@
 // nunatak: a run, step by step.
-#include "io/agree.hpp"
-#include "io/signals.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/signals.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"

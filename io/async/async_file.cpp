@@ -7,9 +7,9 @@
 //   end of record k:   wait for the agreement of k-1: an error of any rank is thrown here, on all
 //                      rank 0 receives news of its servers
 //                      start the agreement of k (nonblocking) with this rank's error, if any
-#include "io/agree.hpp"
 #include "io/async/ring.hpp"
 #include "io/async/servers.hpp"
+#include "io/base/agree.hpp"
 #include "io/file.hpp"
 #include "io/layouts/partition.hpp"
 

@@ -6,7 +6,7 @@
 // and is the credit for a new one. Servers need not buffer.
 #pragma once
 
-#include "io/watchdog.hpp"
+#include "io/base/watchdog.hpp"
 
 #include <mpi.h>
 

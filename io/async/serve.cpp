@@ -10,11 +10,11 @@
 // when it ends. Meanwhile the next one is taken: a thread makes the calls that wait for a disk
 // (call_in_thread()). What belongs to later batches stays with the clients. After an error
 // everything is taken and dropped, so that no client waits.
-#include "io/agree.hpp"
 #include "io/async/ring.hpp"
 #include "io/async/servers.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/registry.hpp"
-#include "io/watchdog.hpp"
 #include "io/writer.hpp"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include "io/async/servers.hpp"
 
 #include "io/async/ring.hpp"
-#include "io/error.hpp"
-#include "io/watchdog.hpp"
+#include "io/base/error.hpp"
+#include "io/base/watchdog.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -11,12 +11,12 @@
 // docs/explanation/output.md. Neighbours: async_file.cpp, serve.cpp, wire.cpp, ring.hpp.
 #pragma once
 
+#include "io/base/signals.hpp"
+#include "io/base/topology.hpp"
 #include "io/file.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/options.hpp"
 #include "io/packer.hpp"
-#include "io/signals.hpp"
-#include "io/topology.hpp"
 
 #include <mpi.h>
 

@@ -1,7 +1,7 @@
 #include "io/durable/durable.hpp"
 
-#include "io/error.hpp"
-#include "io/names.hpp"
+#include "io/base/error.hpp"
+#include "io/base/names.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,10 +1,10 @@
 #include "io/durable/manifest.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/names.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/durable/durable.hpp"
 #include "io/layouts/split_files.hpp"
-#include "io/names.hpp"
-#include "io/watchdog.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -95,10 +95,6 @@ void complete_sums(ManifestEntry& entry, const std::vector<ManifestEntry>& befor
 }
 
 } // namespace
-
-std::string manifest_of(const std::string& path) {
-  return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
-}
 
 std::string line_of(const ManifestEntry& e) {
   Json line = {{"name", e.name}, {"size", e.size}, {"step", e.step}, {"records", e.records}};

@@ -44,8 +44,6 @@ struct ManifestEntry {
   std::string metadata = ""; ///< fingerprint(); "": none
 };
 
-std::string manifest_of(const std::string& path);
-
 std::string line_of(const ManifestEntry& entry);
 /// Append lines, in one write; durable on return. Error if that fails. Other writers wait.
 void append_to_manifest(const std::string& manifest, const std::string& lines);

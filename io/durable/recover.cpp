@@ -1,12 +1,12 @@
 #include "io/durable/recover.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/names.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/durable/durable.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/durable/value_sums.hpp"
-#include "io/names.hpp"
 #include "io/read/classic_header.hpp"
-#include "io/watchdog.hpp"
 
 #include <filesystem>
 #include <optional>

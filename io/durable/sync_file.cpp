@@ -11,12 +11,13 @@
 //   fsync on every node -> number of records in the header -> fsync -> line in the manifest
 //
 // Subfiles are ordinary files: each has its own line, and rank 0 renames each.
+#include "io/base/names.hpp"
+#include "io/base/topology.hpp"
 #include "io/durable/durable.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/file.hpp"
 #include "io/formats/format.hpp"
 #include "io/read/classic_header.hpp"
-#include "io/topology.hpp"
 
 #include <algorithm>
 #include <fcntl.h>

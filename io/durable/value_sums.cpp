@@ -1,10 +1,10 @@
 #include "io/durable/value_sums.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/topology.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/read/source.hpp"
-#include "io/topology.hpp"
-#include "io/watchdog.hpp"
 
 #include <algorithm>
 #include <cinttypes>

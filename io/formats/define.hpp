@@ -4,7 +4,7 @@
 // small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) selects one.
 #pragma once
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 #include "io/schema.hpp"
 
 #include <netcdf.h>

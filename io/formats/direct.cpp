@@ -12,7 +12,7 @@
 //
 // -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at (MPI_COMM_SELF) on the same runs, to
 // measure MPI-IO. Only the number of records in the header changes: the file grows in place.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/mpi_io.hpp"

@@ -6,12 +6,12 @@
 // throw on some ranks only after its own collective calls: the File then makes all ranks throw.
 #pragma once
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/topology.hpp"
 #include "io/durable/value_sums.hpp"
 #include "io/options.hpp"
 #include "io/pack.hpp"
 #include "io/schema.hpp"
-#include "io/topology.hpp"
 
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 // The format `netcdf4`: parallel NetCDF-4 (HDF5 over MPI-IO), every rank its own block. Each put is
 // one collective write (ranks without values: a count of 0), since HDF5 has no queue.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"

@@ -9,7 +9,7 @@
 // define mode, and values move if the header outgrows its space (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer:
 // PnetCDF then reads and writes all of them. The bytes moved follow from the offsets.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"

@@ -2,7 +2,7 @@
 //
 // A layout with one aggregator gathers the values (layouts/remap.hpp), at most
 // Options::copy_bytes() at a time. `define interleaved`: see pnetcdf.cpp; NetCDF-C moves less.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/storage.hpp"

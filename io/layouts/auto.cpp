@@ -1,6 +1,6 @@
 #include "io/layouts/auto.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/remap.hpp"
 

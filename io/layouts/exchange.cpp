@@ -1,6 +1,6 @@
 #include "io/layouts/exchange.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/packer.hpp"
 
 #include <algorithm>

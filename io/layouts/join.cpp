@@ -1,6 +1,6 @@
 #include "io/layouts/split_files.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/read/source.hpp"
 #include "io/writer.hpp"
 

@@ -1,7 +1,7 @@
 #include "io/layouts/remap.hpp"
 
-#include "io/agree.hpp"
-#include "io/error.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/error.hpp"
 #include "io/layouts/exchange.hpp"
 
 #include <map>

@@ -5,7 +5,7 @@
 //   list   = tag count element*     tag 10: dimensions, 11: variables, 12: attributes, 0: absent
 #include "io/read/classic_header.hpp"
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 
 #include <algorithm>
 #include <filesystem>

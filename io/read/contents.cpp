@@ -1,6 +1,6 @@
 #include "io/read/contents.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/formats/define.hpp"
 #include "io/read/classic_header.hpp"
 

@@ -5,10 +5,10 @@
 // of more than ReadOptions::call_bytes is read in several calls, the same number on all ranks. For
 // PnetCDF a rank that needs nothing (more) has an empty box. For HDF5 it reads one unused value:
 // HDF5 1.10 may leave a rank with an empty box waiting.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/formats/mpi_io.hpp"
 #include "io/read/source.hpp"
-#include "io/watchdog.hpp"
 
 #include <netcdf.h>
 #include <netcdf_par.h>

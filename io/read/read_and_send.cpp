@@ -12,12 +12,12 @@
 // read once, however boxes overlap. Memory of a reader: a slab (ReadOptions::slab_bytes) and about
 // as much in messages. If all ranks request the same box, rank 0 reads and broadcasts. After a
 // failed read all messages are still sent, so that no rank hangs.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/topology.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/layouts/exchange.hpp"
 #include "io/pack.hpp"
 #include "io/read/source.hpp"
-#include "io/topology.hpp"
-#include "io/watchdog.hpp"
 
 #include <netcdf.h>
 

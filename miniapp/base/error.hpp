@@ -1,7 +1,7 @@
 // Errors and exit statuses of all programs.
 #pragma once
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 
 namespace nunatak {
 

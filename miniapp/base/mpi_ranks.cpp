@@ -1,6 +1,6 @@
 #include "miniapp/base/mpi_ranks.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "kernels/grid/device/halo_loops.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "miniapp/base/paths.hpp"
 
-#include "io/names.hpp"
+#include "io/base/names.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 

@@ -1,6 +1,6 @@
 #include "miniapp/base/program.hpp"
 
-#include "io/names.hpp"
+#include "io/base/names.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <chrono>

@@ -11,8 +11,8 @@
 // No communication: the maximum of the wishes is part of a reduction of summary.hpp.
 #pragma once
 
-#include "io/signals.hpp"
-#include "io/watchdog.hpp"
+#include "io/base/signals.hpp"
+#include "io/base/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "miniapp/model/grid.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "miniapp/model/session.hpp"

@@ -1,7 +1,7 @@
 // Progress lines on standard output, printed by rank 0.
 #pragma once
 
-#include "io/signals.hpp"
+#include "io/base/signals.hpp"
 
 #include <iostream>
 #include <poll.h>

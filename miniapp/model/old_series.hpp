@@ -9,10 +9,10 @@
 // ranks. The old file stays unchanged until one rename replaces it.
 #pragma once
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/durable/value_sums.hpp"
 #include "io/reader.hpp"
-#include "io/watchdog.hpp"
 #include "io/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/printed.hpp"

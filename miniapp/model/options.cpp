@@ -1,9 +1,9 @@
 #include "miniapp/model/options.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/watchdog.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/registry.hpp"
-#include "io/watchdog.hpp"
 #include "kernels/distance/distance.hpp"
 #include "kernels/ice/levels.hpp"
 #include "miniapp/base/error.hpp"

@@ -1,8 +1,8 @@
 #include "miniapp/model/options_file.hpp"
 
-#include "io/agree.hpp"
-#include "io/names.hpp"
-#include "io/watchdog.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/names.hpp"
+#include "io/base/watchdog.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/model/petsc_error.hpp"

@@ -1,6 +1,6 @@
 #include "miniapp/model/output.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/durable/recover.hpp"
 #include "io/formats/mpi_io.hpp"

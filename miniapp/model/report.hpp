@@ -1,8 +1,8 @@
 // The final report of a run: a table on the screen and, with -report, JSON with more detail.
 #pragma once
 
-#include "io/agree.hpp"
-#include "io/watchdog.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/watchdog.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/printed.hpp"

@@ -4,6 +4,7 @@
 //   mpiexec -n 4 nunatak-verify /scratch/run result.nc   that folder, and one file or its subfiles
 //
 // Neighbour: io/durable/manifest.hpp (what the lines mean).
+#include "io/base/names.hpp"
 #include "io/durable/manifest.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"

@@ -154,7 +154,7 @@ std::size_t check_file(const std::string& path) {
 void check(const std::string& folder) {
   std::size_t files = 0, of_series = 0;
   std::string complaints;
-  const std::string manifest = io::manifest_of(folder + "/any.nc");
+  const std::string manifest = folder + "/manifest.jsonl";
   if (std::filesystem::exists(manifest)) {
     for (const auto& complaint : io::verify(MPI_COMM_SELF, manifest).complaints)
       complaints += complaint + "\n";

@@ -60,5 +60,5 @@ def test_every_file_includes_what_it_uses():
 
 
 def test_a_missing_header_is_seen():
-    assert missing("io/error.hpp", "std::sort(a.begin(), a.end());") == ["algorithm"]
-    assert not missing("io/error.hpp", "// std::sort(a.begin(), a.end());")
+    assert missing("io/base/error.hpp", "std::sort(a.begin(), a.end());") == ["algorithm"]
+    assert not missing("io/base/error.hpp", "// std::sort(a.begin(), a.end());")

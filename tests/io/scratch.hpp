@@ -1,7 +1,7 @@
 // A folder of its own for one test case on all ranks, removed at the end; and small MPI helpers.
 #pragma once
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/writer.hpp"
 

@@ -1,5 +1,5 @@
 // The DMDA of the grid: its cut is that of Decomposition, and it fills ghosts as -halo packed.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/petsc/dmda_ranks.hpp"
 #include "miniapp/model/petsc_error.hpp"

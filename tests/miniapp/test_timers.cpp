@@ -1,5 +1,5 @@
 // Efficiencies of POP by hand, from made clocks of each rank.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "miniapp/model/timers.hpp"
 
 #include <catch2/catch_approx.hpp>

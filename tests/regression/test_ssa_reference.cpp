@@ -2,7 +2,7 @@
 // hardness, plastic till. Both solve the same equations with different stencils for the membrane
 // stresses, so the fields agree to some per cent, not to the tolerance of the solvers:
 // docs/notes/ssa-and-pism.md shows that it is the stencil alone.
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "io/reader.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "tests/kernels/cells.hpp"

@@ -2,7 +2,7 @@
 // MPI_COMM_WORLD, filled by functions of the cell, solved, and looked at by maxima over the ranks.
 #pragma once
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "tests/kernels/cells.hpp"

@@ -1,6 +1,6 @@
 // Headers as text, line by line in the form of `ncdump -h` (CDL), without groups and types of
 // users.
-#include "io/names.hpp"
+#include "io/base/names.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/tools/io/workload.hpp"

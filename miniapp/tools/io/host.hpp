@@ -1,10 +1,10 @@
 // Where nunatak-io measures: the host, a scratch folder, and the raw write baseline.
 #pragma once
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/topology.hpp"
 #include "io/durable/durable.hpp"
 #include "io/formats/mpi_io.hpp"
-#include "io/topology.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/records.hpp"
 

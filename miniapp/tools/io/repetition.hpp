@@ -4,8 +4,8 @@
 //   |<------------------------- seconds, without those of compute --------------------------->|
 #pragma once
 
-#include "io/agree.hpp"
 #include "io/async/servers.hpp"
+#include "io/base/agree.hpp"
 #include "io/layouts/split_files.hpp"
 #include "io/reader.hpp"
 #include "io/statistics.hpp"

@@ -1,8 +1,8 @@
 // A workload from a header and statements; its schema and boxes. See workload.hpp.
 #include "miniapp/tools/io/workload.hpp"
 
-#include "io/agree.hpp"
-#include "io/names.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/names.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 

@@ -1,4 +1,4 @@
-#include "io/signals.hpp"
+#include "io/base/signals.hpp"
 
 #include <atomic>
 #include <csignal>

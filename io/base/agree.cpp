@@ -1,6 +1,6 @@
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 
-#include "io/watchdog.hpp"
+#include "io/base/watchdog.hpp"
 
 #include <algorithm>
 #include <cstdint>

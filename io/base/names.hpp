@@ -1,4 +1,4 @@
-// Names of files that can be written, and text from files and users that is printed.
+// Names of files, and text from files and users that is printed.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,8 @@ std::string printable(const std::string& text, std::size_t most = 200);
 /// What follows a name while its file is written.
 constexpr const char *temporary_suffix = ".tmp", *lock_suffix = ".lock",
                      *longest_suffix = ".0000.tmp";
+
+std::string manifest_of(const std::string& path); ///< that of its folder
 
 /// Error, which begins with `what`, unless a file may be written under the name at the end of
 /// `path`, with `suffix` appended: UTF-8 without control characters, not longer than file systems

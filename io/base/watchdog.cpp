@@ -1,8 +1,8 @@
-#include "io/watchdog.hpp"
+#include "io/base/watchdog.hpp"
 
-#include "io/agree.hpp"
-#include "io/durable/manifest.hpp"
-#include "io/signals.hpp"
+#include "io/base/agree.hpp"
+#include "io/base/names.hpp"
+#include "io/base/signals.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -37,6 +37,8 @@ std::string progress_of(const std::string& path) {
   }
   return progress;
 }
+
+char watched_now[512] = ""; // a plain array: for handlers of signals
 
 // --- last words
 
@@ -78,10 +80,6 @@ void give_last_words() {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
   MPI_Errhandler_free(&handler);
 }
-
-namespace {
-char watched_now[512] = ""; // a plain array: for handlers of signals
-} // namespace
 
 const char* Watchdog::what_now() { return watched_now; }
 

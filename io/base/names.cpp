@@ -1,6 +1,6 @@
-#include "io/names.hpp"
+#include "io/base/names.hpp"
 
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -42,6 +42,10 @@ std::string printable(const std::string& text, std::size_t most) {
     result += is_plain ? std::string(1, text[n]) : std::string(hex);
   }
   return result + (text.size() > most ? "..." : "");
+}
+
+std::string manifest_of(const std::string& path) {
+  return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
 }
 
 void require_name(const std::string& path, const std::string& suffix, const std::string& what) {

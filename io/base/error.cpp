@@ -1,4 +1,4 @@
-#include "io/error.hpp"
+#include "io/base/error.hpp"
 
 #include <algorithm>
 #include <cctype>

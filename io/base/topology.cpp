@@ -1,6 +1,6 @@
-#include "io/topology.hpp"
+#include "io/base/topology.hpp"
 
-#include "io/agree.hpp"
+#include "io/base/agree.hpp"
 
 #include <algorithm>
 #include <map>
