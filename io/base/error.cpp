@@ -37,9 +37,9 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   return nearest;
 }
 
-std::string joined(const std::vector<std::string>& items) {
+std::string joined(const std::vector<std::string>& items, const char* separator) {
   std::string text;
-  for (const std::string& item : items) text += (&item == &items[0] ? "" : ", ") + item;
+  for (const std::string& item : items) text += (&item == &items[0] ? "" : separator) + item;
   return text;
 }
 

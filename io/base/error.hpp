@@ -21,7 +21,7 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
 /// At least one item; items may be empty.
 std::vector<std::string> split(const std::string& text, char separator);
 /// "a, b, c"
-std::string joined(const std::vector<std::string>& items);
+std::string joined(const std::vector<std::string>& items, const char* separator = ", ");
 
 /// True for yes, true, on, 1; false for no, false, off, 0, in any case. Error naming `what` for any
 /// other value.

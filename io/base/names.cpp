@@ -48,6 +48,26 @@ std::string manifest_of(const std::string& path) {
   return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
 }
 
+std::string with_suffix(const std::string& path, const std::string& suffix) {
+  const std::string tmp = temporary_suffix;
+  const bool is_temporary =
+      path.size() >= tmp.size() && path.compare(path.size() - tmp.size(), tmp.size(), tmp) == 0;
+  if (!is_temporary) return path + suffix;
+  return path.substr(0, path.size() - tmp.size()) + suffix + tmp;
+}
+
+std::string subfile_suffix(std::size_t n) {
+  char text[32];
+  std::snprintf(text, sizeof text, ".%04zu", n);
+  return text;
+}
+
+bool is_subfile_of(const std::string& name, const std::string& whole) {
+  const std::size_t n = whole.size();
+  return name.size() >= n + 5 && name.compare(0, n, whole) == 0 && name[n] == '.' &&
+         name.find_first_not_of("0123456789", n + 1) == std::string::npos;
+}
+
 void require_name(const std::string& path, const std::string& suffix, const std::string& what) {
   const std::filesystem::path name = std::filesystem::path(path).filename();
   const std::string text = name.string(), ending = name.extension().string();

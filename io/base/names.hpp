@@ -18,6 +18,13 @@ constexpr const char *temporary_suffix = ".tmp", *lock_suffix = ".lock",
 
 std::string manifest_of(const std::string& path); ///< that of its folder
 
+/// The name of a file that belongs to `path`: the suffix comes before an ending ".tmp".
+std::string with_suffix(const std::string& path, const std::string& suffix);
+/// The suffix of subfile n: ".0000".
+std::string subfile_suffix(std::size_t n);
+/// "run.nc.0001" is a subfile of "run.nc".
+bool is_subfile_of(const std::string& name, const std::string& whole);
+
 /// Error, which begins with `what`, unless a file may be written under the name at the end of
 /// `path`, with `suffix` appended: UTF-8 without control characters, not longer than file systems
 /// allow, and none that io takes itself (manifest.jsonl, NAME.tmp, NAME.lock).

@@ -2,7 +2,7 @@
 // SIGTERM.
 //
 // They are recorded here. A rank that computes acts on them where a step ends
-// (model/early_end.hpp); an output server passes them on to compute rank 0 (async/serve.cpp). A
+// (model/early_end.hpp); an output server passes them on to compute rank 0 (write/serve.cpp). A
 // second SIGTERM, two seconds or more after the first, ends the process at once with status 143,
 // and mpiexec the others.
 #pragma once

@@ -2,9 +2,10 @@
 
 #include "io/base/agree.hpp"
 #include "io/base/names.hpp"
+#include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"
-#include "io/durable/durable.hpp"
-#include "io/layouts/split_files.hpp"
+#include "io/disk/disk.hpp"
+#include "io/read/source.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -193,6 +195,68 @@ Manifest parse_manifest(const std::string& text) {
   for (auto file = manifest.files.begin(); file != manifest.files.end();)
     file = has_no_line(*file) ? manifest.files.erase(file) : std::next(file);
   return manifest;
+}
+
+/// Variables are cut into pieces of at most 16 MiB, dealt round-robin to the readers.
+FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records) {
+  constexpr std::size_t piece_bytes = 16 << 20, pieces_between = 64;
+  const Watchdog::Scope scope(path, "checksum");
+  const int rank = rank_in(comm);
+  std::unique_ptr<ReadSource> source;
+  const auto open = [&]() -> ReadSource& {
+    if (!source) source = open_source(ReadBy::each, path, MPI_COMM_SELF, {});
+    return *source;
+  };
+  Contents contents;
+  on_rank_0(comm, [&] { contents = open().contents(); });
+  broadcast(contents, comm);
+  const Schema schema = schema_of(contents, path);
+  if (const int d = contents.record_dimension; d >= 0)
+    records = std::min(records, contents.dimensions[static_cast<std::size_t>(d)].length);
+  const Topology machine = make_topology(comm, 0);
+  const std::vector<int> readers =
+      machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
+  std::vector<std::uint64_t> sums; // all records of the first variable, then of the next
+  std::size_t n = 0;               // pieces so far
+  Buffer buffer;
+  KeptError error;
+  const auto add_piece = [&](std::size_t v, std::size_t record, const Box& box) {
+    const Type type = schema.variables[v].type;
+    if (readers[n % readers.size()] == rank && !error.is_set()) {
+      error.keep([&] {
+        std::byte* const values = buffer.of_size(box.elements() * bytes_of(type));
+        open().read(v, box.in_record(record), type, values);
+        sums.back() += summed({row_major(box, values, type)}, type, schema.record_shape(v),
+                              [](const Slabs&) {});
+      });
+    }
+    if (++n % (pieces_between * readers.size()) != 0) return;
+    MPI_Barrier(comm);
+    Watchdog::of_process().advance(); // of ranks that do not read, too
+  };
+  const auto sums_of = [&](std::size_t v) {
+    return schema.has_records(schema.variables[v]) ? records : 1;
+  };
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const bool has_records = schema.has_records(schema.variables[v]);
+    const std::vector<Box> pieces =
+        cut(whole_box(schema, v), piece_bytes / bytes_of(schema.variables[v].type));
+    for (std::size_t record = 0; record < sums_of(v); ++record) {
+      sums.push_back(0);
+      for (const Box& box : pieces) add_piece(v, has_records ? record : no_record, box);
+    }
+  }
+  agree(comm, [&] { error.rethrow(); });
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
+                comm);
+  FoundSums found{{}, fingerprint(contents), schema};
+  auto next = sums.begin();
+  for (std::size_t v = 0; v < schema.variables.size(); ++v) {
+    const auto end = next + static_cast<std::ptrdiff_t>(sums_of(v));
+    found.sums[schema.variables[v].name].assign(next, end);
+    next = end;
+  }
+  return found;
 }
 
 namespace {

@@ -21,7 +21,7 @@
 // characters are refused. All functions are local, except those that compare files with it.
 #pragma once
 
-#include "io/durable/value_sums.hpp"
+#include "io/data/value_sums.hpp"
 
 #include <mpi.h>
 
@@ -69,6 +69,16 @@ struct Manifest {
 /// The whole text; "" if there is none. Error if it is not a readable regular file up to 1 GiB.
 std::string read_manifest(const std::string& manifest);
 Manifest parse_manifest(const std::string& text);
+
+struct FoundSums {
+  Sums sums;
+  std::string metadata; ///< fingerprint()
+  Schema schema;
+};
+
+/// The sums of the first `records` records of a file, read by all ranks or, on several nodes, by
+/// one of each. Error on all ranks if it cannot be read. Collective; the same result on all ranks.
+FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records);
 
 struct Verification {
   std::size_t files = 0;

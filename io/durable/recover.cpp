@@ -3,10 +3,9 @@
 #include "io/base/agree.hpp"
 #include "io/base/names.hpp"
 #include "io/base/watchdog.hpp"
-#include "io/durable/durable.hpp"
+#include "io/disk/classic_header.hpp"
+#include "io/disk/disk.hpp"
 #include "io/durable/manifest.hpp"
-#include "io/durable/value_sums.hpp"
-#include "io/read/classic_header.hpp"
 
 #include <filesystem>
 #include <optional>

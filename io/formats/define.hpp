@@ -5,7 +5,7 @@
 #pragma once
 
 #include "io/base/error.hpp"
-#include "io/schema.hpp"
+#include "io/data/schema.hpp"
 
 #include <netcdf.h>
 

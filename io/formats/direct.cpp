@@ -12,14 +12,12 @@
 //
 // -io_calls: `posix` calls pwrite, `mpiio` MPI_File_write_at (MPI_COMM_SELF) on the same runs, to
 // measure MPI-IO. Only the number of records in the header changes: the file grows in place.
-#include "io/base/agree.hpp"
-#include "io/durable/durable.hpp"
+#include "io/disk/classic_header.hpp"
+#include "io/disk/disk.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "io/formats/format.hpp"
-#include "io/formats/mpi_io.hpp"
 #include "io/formats/runs.hpp"
 #include "io/formats/storage.hpp"
-#include "io/read/classic_header.hpp"
-#include "io/registry.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -8,10 +8,11 @@
 
 #include "io/base/agree.hpp"
 #include "io/base/topology.hpp"
-#include "io/durable/value_sums.hpp"
-#include "io/options.hpp"
-#include "io/pack.hpp"
-#include "io/schema.hpp"
+#include "io/data/hyperslab.hpp"
+#include "io/data/schema.hpp"
+#include "io/data/statistics.hpp"
+#include "io/data/value_sums.hpp"
+#include "io/formats/options.hpp"
 
 #include <mpi.h>
 
@@ -24,31 +25,6 @@
 #include <vector>
 
 namespace nunatak::io {
-
-/// What this rank has done so far.
-struct Work {
-  std::int64_t written_bytes = 0;      ///< handed to the file system
-  std::int64_t written_operations = 0; ///< library calls that did so
-  /// Bytes of values that the library moved within the file to make space for definitions (rank 0).
-  std::int64_t moved_bytes = 0;
-  std::int64_t messages = 0; ///< sent to other ranks by a layout
-  std::int64_t message_bytes = 0;
-  std::int64_t off_node_bytes = 0; ///< part of message_bytes sent to other (virtual) nodes
-  double exchange_seconds = 0.0;   ///< in which a layout moved values between ranks
-  double stall_seconds = 0.0;      ///< waiting for free memory in the ring to the servers
-};
-
-Work& operator+=(Work& a, const Work& b);
-Work operator-(Work a, const Work& b);
-
-/// The name of a file that belongs to `path`: the suffix comes before an ending ".tmp".
-inline std::string with_suffix(const std::string& path, const std::string& suffix) {
-  const std::string tmp = ".tmp";
-  const bool is_temporary =
-      path.size() >= tmp.size() && path.compare(path.size() - tmp.size(), tmp.size(), tmp) == 0;
-  if (!is_temporary) return path + suffix;
-  return path.substr(0, path.size() - tmp.size()) + suffix + tmp;
-}
 
 /// A file on disk: its name is with_suffix() of the path.
 struct OutputFile {
@@ -65,9 +41,9 @@ public:
   virtual void define() = 0;
   /// Copy, send or write hyperslabs of variable `v` and a record, or no_record: the caller may
   /// change the array afterwards.
-  /// pack(), packed() or Waiting::keep() of pack.hpp also sum the values, which else costs a pass
-  /// (summed() of value_sums.hpp). Hyperslabs of one variable and record do not overlap. Running
-  /// out of memory (std::bad_alloc) aborts the run.
+  /// pack(), packed() or Waiting::keep() of hyperslab.hpp also sum the values, which else costs a
+  /// pass (summed() of value_sums.hpp). Hyperslabs of one variable and record do not overlap.
+  /// Running out of memory (std::bad_alloc) aborts the run.
   virtual void put(std::size_t v, std::size_t record, const Slabs& slabs) = 0;
   /// Size of this rank's file (the shared one, or its own) with this many records, to allocate; 0:
   /// unknown. Before define() the same on all ranks. Local.

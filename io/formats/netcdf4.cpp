@@ -1,12 +1,10 @@
 // The format `netcdf4`: parallel NetCDF-4 (HDF5 over MPI-IO), every rank its own block. Each put is
 // one collective write (ranks without values: a count of 0), since HDF5 has no queue.
-#include "io/base/agree.hpp"
-#include "io/durable/durable.hpp"
+#include "io/disk/disk.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
-#include "io/formats/mpi_io.hpp"
 #include "io/formats/storage.hpp"
-#include "io/registry.hpp"
 
 #include <netcdf.h>
 #include <netcdf_par.h>
@@ -75,8 +73,6 @@ public:
     // for HDF5 objects at least that large; the setting is global
     const int alignment = options.align > 4 ? static_cast<int>(options.align) : 1;
     check(nc_set_alignment(alignment, alignment), "alignment");
-    // collective buffering makes an error known to all ranks
-    if (layout_row(options).boxes == nullptr) m_options.hints.emplace("romio_cb_write", "enable");
     MPI_Info info = make_info(m_options.hints);
     const int status = nc_create_par(path.c_str(), NC_CLOBBER | NC_NETCDF4, comm, info, &m_ncid);
     MPI_Info_free(&info);

@@ -3,19 +3,18 @@
 //
 // put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara); wait() is one
 // collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks, or several
-// if the copies would take too much memory (Waiting in pack.hpp).
+// if the copies would take too much memory (Waiting in hyperslab.hpp).
 //
 // With `define interleaved` a variable is defined just before its first values: the file re-enters
 // define mode, and values move if the header outgrows its space (Options::header, from the first
 // variable on) or if the records begin later. A new record variable makes every record longer:
 // PnetCDF then reads and writes all of them. The bytes moved follow from the offsets.
-#include "io/base/agree.hpp"
-#include "io/durable/durable.hpp"
+#include "io/disk/classic_header.hpp"
+#include "io/disk/disk.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
-#include "io/formats/mpi_io.hpp"
 #include "io/formats/storage.hpp"
-#include "io/read/classic_header.hpp"
 
 #include <pnetcdf.h>
 

@@ -1,7 +1,5 @@
 #include "io/formats/runs.hpp"
 
-#include "io/layouts/partition.hpp"
-
 namespace nunatak::io {
 
 ClassicLayout packed_layout(const Schema& schema) {

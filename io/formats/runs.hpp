@@ -6,9 +6,9 @@
 // Values are row-major, slowest dimension first. No MPI.
 #pragma once
 
-#include "io/pack.hpp"
-#include "io/read/classic_header.hpp"
-#include "io/schema.hpp"
+#include "io/data/hyperslab.hpp"
+#include "io/data/schema.hpp"
+#include "io/disk/classic_header.hpp"
 
 #include <algorithm>
 #include <array>

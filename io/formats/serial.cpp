@@ -1,13 +1,11 @@
 // The format `serial`: rank 0 writes with serial NetCDF-C. See format.hpp.
 //
-// A layout with one aggregator gathers the values (layouts/remap.hpp), at most
+// A layout with one aggregator gathers the values (methods/registry.hpp: many_writers), at most
 // Options::copy_bytes() at a time. `define interleaved`: see pnetcdf.cpp; NetCDF-C moves less.
-#include "io/base/agree.hpp"
+#include "io/disk/classic_header.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/storage.hpp"
-#include "io/layouts/remap.hpp"
-#include "io/read/classic_header.hpp"
 
 #include <netcdf.h>
 
@@ -106,11 +104,7 @@ private:
 
 std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Schema& schema,
                                     const Options& options) {
-  const Topology topology = make_topology(comm, options.ranks_per_node); // before rank 0 may fail
-  auto on_rank_0 = std::make_unique<Serial>(comm, path, schema, options);
-  if (size_of(comm) == 1) return on_rank_0;
-  const BoxesOf all = [](const Schema& of, std::size_t v) { return Boxes{{whole_box(of, v)}}; };
-  return make_remap(comm, schema, options, topology, {0}, all, std::move(on_rank_0));
+  return std::make_unique<Serial>(comm, path, schema, options);
 }
 
 } // namespace nunatak::io

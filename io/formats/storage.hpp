@@ -7,8 +7,8 @@
 // Reference: NetCDF classic format specification, appendix B of the NetCDF Users Guide.
 #pragma once
 
-#include "io/options.hpp"
-#include "io/schema.hpp"
+#include "io/data/schema.hpp"
+#include "io/formats/options.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,5 @@
 #include "io/layouts/auto.hpp"
 
-#include "io/base/agree.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/remap.hpp"
 

@@ -73,11 +73,6 @@ std::vector<std::size_t> make_grid(const std::vector<std::size_t>& lengths, std:
 
 } // namespace
 
-Box whole_box(const Schema& schema, std::size_t v) {
-  const Indices count = schema.record_shape(v);
-  return {Indices(count.size(), 0), count};
-}
-
 std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v) {
   std::vector<std::size_t> places;
   const Variable& variable = schema.variables[v];

@@ -12,19 +12,13 @@
 // Efficient data IO for a parallel global cloud resolving model, Environ. Model. Softw. 26 (2011).
 #pragma once
 
-#include "io/box.hpp"
-#include "io/schema.hpp"
+#include "io/data/box.hpp"
+#include "io/data/schema.hpp"
 
 #include <cstddef>
 #include <vector>
 
 namespace nunatak::io {
-
-/// The non-empty boxes of a variable, without the record dimension, by aggregator in writing order.
-using Boxes = std::vector<std::vector<Box>>;
-
-/// The whole variable.
-Box whole_box(const Schema& schema, std::size_t v);
 
 /// Which dimensions of a variable are distributed, without the record dimension.
 std::vector<std::size_t> distributed_places(const Schema& schema, std::size_t v);

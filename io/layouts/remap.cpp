@@ -1,8 +1,6 @@
 #include "io/layouts/remap.hpp"
 
-#include "io/base/agree.hpp"
-#include "io/base/error.hpp"
-#include "io/layouts/exchange.hpp"
+#include "io/data/exchange.hpp"
 
 #include <map>
 #include <utility>

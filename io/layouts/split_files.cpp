@@ -1,8 +1,7 @@
 #include "io/layouts/split_files.hpp"
 
-#include "io/base/agree.hpp"
+#include "io/base/names.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/registry.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -11,18 +10,6 @@
 namespace nunatak::io {
 
 OpenFunction open_null; // formats/null.cpp
-
-std::string subfile_suffix(std::size_t n) {
-  char text[32];
-  std::snprintf(text, sizeof text, ".%04zu", n);
-  return text;
-}
-
-bool is_subfile_of(const std::string& name, const std::string& whole) {
-  const std::size_t n = whole.size();
-  return name.size() >= n + 5 && name.compare(0, n, whole) == 0 && name[n] == '.' &&
-         name.find_first_not_of("0123456789", n + 1) == std::string::npos;
-}
 
 namespace {
 
@@ -61,8 +48,9 @@ Schema subfile_schema(const Schema& whole, std::size_t a, std::size_t n) {
 class SplitFiles final : public Format {
 public:
   SplitFiles(MPI_Comm comm, std::string path, const Schema& schema, const Options& options,
-             const std::vector<int>& aggregators)
+             const std::vector<int>& aggregators, OpenFunction& open_one, bool leaves_files)
       : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators),
+        m_open_one(open_one), m_leaves_files(leaves_files),
         m_format(open_null(comm, m_path, schema, options)) {
     const int rank = rank_in(comm);
     m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) -
@@ -86,10 +74,10 @@ public:
     for (std::size_t d = 0; d < m_whole.dimensions.size(); ++d)
       m_first.push_back(rectangles.range(d, m_self).first);
     m_format =
-        open_anew(MPI_COMM_SELF, with_suffix(m_path, m_is_split ? subfile_suffix(m_self) : ""),
-                  m_schema, m_options);
+        m_open_one(MPI_COMM_SELF, with_suffix(m_path, m_is_split ? subfile_suffix(m_self) : ""),
+                   m_schema, m_options);
     m_format->define();
-    if (makes_sums(m_options)) m_sums.emplace(m_schema);
+    if (m_leaves_files && m_options.checksum == "values") m_sums.emplace(m_schema);
   }
 
   void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
@@ -118,7 +106,7 @@ public:
   std::map<std::string, std::string> hints() const override { return m_format->hints(); }
   std::vector<OutputFile> files() const override {
     std::vector<OutputFile> files;
-    if (!has_features(m_options, netcdf)) return files; // nothing is written
+    if (!m_leaves_files) return files;
     for (std::size_t a = 0; a < m_aggregators.size(); ++a)
       files.push_back({m_is_split ? subfile_suffix(a) : "", m_aggregators[a]});
     return files;
@@ -129,7 +117,9 @@ private:
   const Schema& m_whole;
   Options m_options;
   std::vector<int> m_aggregators; ///< ranks
-  std::size_t m_self = 0;         ///< index of this rank in m_aggregators, or their number
+  OpenFunction& m_open_one;
+  bool m_leaves_files;
+  std::size_t m_self = 0; ///< index of this rank in m_aggregators, or their number
   bool m_is_split = true;
   Schema m_schema;                  ///< of this rank's file
   std::vector<std::size_t> m_first; ///< by dimension, first index of this file in the whole
@@ -141,8 +131,10 @@ private:
 
 std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path,
                                          const Schema& schema, const Options& options,
-                                         const std::vector<int>& aggregators) {
-  return std::make_unique<SplitFiles>(comm, path, schema, options, aggregators);
+                                         const std::vector<int>& aggregators,
+                                         OpenFunction& open_one, bool leaves_files) {
+  return std::make_unique<SplitFiles>(comm, path, schema, options, aggregators, open_one,
+                                      leaves_files);
 }
 
 } // namespace nunatak::io

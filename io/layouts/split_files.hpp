@@ -20,30 +20,13 @@ namespace nunatak::io {
 constexpr const char* subfiles_attribute = "NumFilesInSet";
 constexpr const char* decomposition_attribute = "domain_decomposition";
 
-/// The suffix of subfile n: ".0000".
-std::string subfile_suffix(std::size_t n);
-/// "run.nc.0001" is a subfile of "run.nc".
-bool is_subfile_of(const std::string& name, const std::string& whole);
-
-/// Opens the format in `options` on one rank each; takes hyperslabs in the indices of the whole,
-/// each within the rectangle of its aggregator. Without distributed dimensions it is one ordinary
-/// file of the first aggregator. define() is an Error if an aggregator would have no cell, stating
-/// the maximum.
+/// Opens the format in `options` on one rank each, by `open_one`; takes hyperslabs in the indices
+/// of the whole, each within the rectangle of its aggregator. Without distributed dimensions it is
+/// one ordinary file of the first aggregator. define() is an Error if an aggregator would have no
+/// cell, stating the maximum.
 std::unique_ptr<Format> make_split_files(MPI_Comm comm, const std::string& path,
                                          const Schema& schema, const Options& options,
-                                         const std::vector<int>& aggregators);
-
-struct Joined {
-  std::size_t subfiles = 0, records = 0;
-};
-
-/// Join path.0000, path.0001, ... to `output`, written as in `options` and durable like any file.
-/// It is bitwise the file that is written with the same options and no subfiles.
-///
-/// Collective. Every rank reads its part of the subfiles, record by record, at most Options::buffer
-/// bytes at a time. Error on every rank, before `output` is created, if a subfile is missing or
-/// differs from the first in anything but its place, or if subfiles overlap or leave gaps.
-Joined join(MPI_Comm comm, const std::string& path, const std::string& output,
-            const Options& options);
+                                         const std::vector<int>& aggregators,
+                                         OpenFunction& open_one, bool leaves_files);
 
 } // namespace nunatak::io

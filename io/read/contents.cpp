@@ -1,13 +1,15 @@
 #include "io/read/contents.hpp"
 
 #include "io/base/agree.hpp"
+#include "io/data/value_sums.hpp"
+#include "io/disk/classic_header.hpp"
 #include "io/formats/define.hpp"
-#include "io/read/classic_header.hpp"
 
 #include <netcdf.h>
 #include <nlohmann/json.hpp>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 namespace nunatak::io {
@@ -199,6 +201,26 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Contents, dimensions, variables, attributes, 
 
 std::vector<std::uint8_t> message_of(const Contents& contents) {
   return nlohmann::json::to_cbor(contents);
+}
+
+std::string fingerprint(Contents contents) {
+  for (Contents::Dimension& d : contents.dimensions) d.length *= d.unlimited ? 0 : 1;
+  for (Contents::Attribute& a : contents.attributes) {
+    if (a.name != "history") continue;
+    a.text.clear();
+    a.length = 0;
+  }
+  std::vector<std::uint8_t> bytes = message_of(contents);
+  bytes.resize((bytes.size() + 7) / 8 * 8, 0);
+  std::vector<std::uint64_t> words(bytes.size() / 8);
+  std::memcpy(words.data(), bytes.data(), bytes.size());
+  ValueSum sum(Indices{words.size()});
+  std::uint64_t key = ValueSum::K;
+  for (const std::uint64_t word : words) {
+    sum.add(word, key);
+    key += ValueSum::K;
+  }
+  return sum_text(sum.value());
 }
 
 void broadcast(Contents& contents, MPI_Comm comm) {

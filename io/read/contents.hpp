@@ -2,7 +2,7 @@
 // kept, so that a rank that never opens the file can receive them.
 #pragma once
 
-#include "io/schema.hpp"
+#include "io/data/schema.hpp"
 
 #include <mpi.h>
 
@@ -75,6 +75,9 @@ template <class T> const T* find(const std::vector<T>& list, const std::string& 
 
 /// The text of an attribute up to its first NUL, trimmed: C pads with NULs, Fortran with blanks.
 std::string plain_text(const Contents::Attribute& attribute);
+
+/// Hash of dimensions, variables and attributes, except what a continued series changes.
+std::string fingerprint(Contents contents);
 
 /// Serialised to bytes; numbers stay exact.
 std::vector<std::uint8_t> message_of(const Contents& contents);

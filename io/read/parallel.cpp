@@ -7,7 +7,7 @@
 // HDF5 1.10 may leave a rank with an empty box waiting.
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
-#include "io/formats/mpi_io.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "io/read/source.hpp"
 
 #include <netcdf.h>

@@ -15,8 +15,8 @@
 #include "io/base/agree.hpp"
 #include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"
-#include "io/layouts/exchange.hpp"
-#include "io/pack.hpp"
+#include "io/data/exchange.hpp"
+#include "io/data/hyperslab.hpp"
 #include "io/read/source.hpp"
 
 #include <netcdf.h>
@@ -191,6 +191,19 @@ private:
 };
 
 } // namespace
+
+namespace {
+const std::vector<std::string> words = {"auto", "each", "serial", "parallel",
+                                        "direct"}; // by ReadBy
+} // namespace
+
+std::string reader_words() { return joined(words, "|"); }
+std::string word_of(ReadBy by) { return words[static_cast<std::size_t>(by)]; }
+ReadBy read_by(const std::string& word) {
+  const auto found = std::find(words.begin(), words.end(), word);
+  if (found != words.end()) return static_cast<ReadBy>(found - words.begin());
+  throw Error("reading method: expected one of " + joined(words) + ", found '" + word + "'");
+}
 
 std::string read_failure(const std::string& path, const std::string& variable, const Box& box,
                          const std::string& found) {

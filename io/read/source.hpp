@@ -16,9 +16,9 @@
 //     [    file   ]                              [    file   ]
 #pragma once
 
-#include "io/box.hpp"
+#include "io/data/box.hpp"
+#include "io/data/statistics.hpp"
 #include "io/read/contents.hpp"
-#include "io/statistics.hpp"
 
 #include <mpi.h>
 
@@ -49,7 +49,9 @@ struct ReadOptions {
   std::map<std::string, std::string> hints;
 };
 
-/// "auto", "each", "serial", "parallel", "direct" (registry.cpp).
+/// "auto|each|serial|parallel|direct"
+std::string reader_words();
+/// One of these words.
 std::string word_of(ReadBy by);
 /// Error, listing the methods, if there is no such method.
 ReadBy read_by(const std::string& word);

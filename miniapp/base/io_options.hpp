@@ -1,8 +1,8 @@
 // What nunatak and the tools share about output: options -io_..., and what output servers did.
 #pragma once
 
-#include "io/async/servers.hpp"
-#include "io/options.hpp"
+#include "io/methods/knobs.hpp"
+#include "io/write/servers.hpp"
 #include "miniapp/base/option_table.hpp"
 
 namespace nunatak {

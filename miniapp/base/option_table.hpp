@@ -122,7 +122,7 @@ constexpr const char* alone_option = "-alone";
 bool is_given(int argc, const char* const* argv, const std::string& word);
 
 /// The value of an option before a table is filled; "" if absent. For -io_transport, because output
-/// servers fill no table. io/async/async_file.cpp checks that the table agrees.
+/// servers fill no table. io/write/async_file.cpp checks that the table agrees.
 std::string value_on_command_line(int argc, const char* const* argv, const std::string& name);
 
 } // namespace nunatak

@@ -1,8 +1,8 @@
 // World with MPI. See world.hpp.
-#include "io/async/servers.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
-#include "io/formats/mpi_io.hpp"
+#include "io/disk/mpi_io.hpp"
+#include "io/write/servers.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"

@@ -9,7 +9,7 @@
 // not thinned. On the file's own grid values are copied bit for bit.
 #pragma once
 
-#include "io/reader.hpp"
+#include "io/read/reader.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/pico/last_input.hpp"
 #include "kernels/step/state.hpp"

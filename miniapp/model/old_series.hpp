@@ -11,9 +11,9 @@
 
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
-#include "io/durable/value_sums.hpp"
-#include "io/reader.hpp"
-#include "io/writer.hpp"
+#include "io/data/value_sums.hpp"
+#include "io/read/reader.hpp"
+#include "io/write/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/printed.hpp"
 #include "miniapp/model/clock.hpp"

@@ -3,7 +3,7 @@
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
 #include "io/durable/manifest.hpp"
-#include "io/registry.hpp"
+#include "io/methods/registry.hpp"
 #include "kernels/distance/distance.hpp"
 #include "kernels/ice/levels.hpp"
 #include "miniapp/base/error.hpp"

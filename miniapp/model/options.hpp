@@ -6,7 +6,7 @@
 // those with da_ or dm_ to the DMDA (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
-#include "io/options.hpp"
+#include "io/methods/knobs.hpp"
 #include "kernels/step/hybrid.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/model/clock.hpp"

@@ -1,11 +1,11 @@
 #include "miniapp/model/output.hpp"
 
 #include "io/base/agree.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/durable/recover.hpp"
-#include "io/formats/mpi_io.hpp"
 #include "io/formats/storage.hpp"
-#include "io/registry.hpp"
+#include "io/methods/registry.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/base/error.hpp"
@@ -120,7 +120,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
     if (options.snapshot_file.empty() || options.overwrite) return;
     check_snapshots(options.snapshot_file, m_start / seconds_per_year);
   });
-  m_writer = io::make_writer(m_ranks.comm(), options.io);
+  m_writer = std::make_unique<io::Writer>(m_ranks.comm(), options.io);
 
   Timers::Scope scope(m_timers, "output: open");
   m_spatial =

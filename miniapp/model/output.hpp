@@ -1,9 +1,9 @@
 // The files of a run: time series (scalars at every step), spatial (selected maps at intervals),
 // snapshots (restart files at intervals), and the result (final state and all diagnostics, also a
-// restart file). Options -io_... choose how they are written: see io/options.hpp.
+// restart file). Options -io_... choose how they are written: see io/methods/knobs.hpp.
 #pragma once
 
-#include "io/writer.hpp"
+#include "io/write/writer.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/log.hpp"
 #include "miniapp/model/model.hpp"

@@ -1,7 +1,7 @@
 // CF-1.8 metadata of the model's files: coordinates, projection, time, and variables.hpp.
 #pragma once
 
-#include "io/schema.hpp"
+#include "io/data/schema.hpp"
 #include "miniapp/model/grid.hpp"
 
 #include <string>

@@ -1,7 +1,7 @@
 #include "miniapp/model/session.hpp"
 
 #include "io/base/watchdog.hpp"
-#include "io/options.hpp"
+#include "io/methods/knobs.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/options_file.hpp"

@@ -10,7 +10,7 @@
 //   load balance = mean / max of useful,   communication efficiency = max of useful / max of time
 #pragma once
 
-#include "io/statistics.hpp"
+#include "io/data/statistics.hpp"
 #include "kernels/grid/array.hpp"
 #include "miniapp/model/communication.hpp"
 #include "miniapp/model/petsc_error.hpp"

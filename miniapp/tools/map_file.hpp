@@ -2,7 +2,7 @@
 // read, by every rank. Neighbours: netcdf.cpp (masks and answers), check/pico.hpp.
 #pragma once
 
-#include "io/reader.hpp"
+#include "io/read/reader.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/units.hpp"

@@ -1,7 +1,7 @@
 // netcdf.hpp in programs with NetCDF.
 #include "miniapp/tools/netcdf.hpp"
 
-#include "io/writer.hpp"
+#include "io/write/writer.hpp"
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/tools/map_file.hpp"
 
@@ -71,7 +71,7 @@ void write_fields(const std::string& path, const Grid& grid,
 
   io::Options options;
   options.format = "serial";
-  const auto writer = io::make_writer(world_comm(), options);
+  const auto writer = std::make_unique<io::Writer>(world_comm(), options);
   const auto file = writer->open(path, schema);
   const auto put = [&](const char* name, const std::vector<double>& values, int n) {
     if (values.empty())

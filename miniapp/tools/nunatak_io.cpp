@@ -7,7 +7,7 @@
 // R A B, A B R, B R A, ... A repetition ends when its file is durable.
 // Neighbours in miniapp/tools/io/: workload.hpp (what is written), repetition.hpp, host.hpp,
 // io_report.hpp (tables and JSON).
-#include "io/registry.hpp"
+#include "io/methods/registry.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
@@ -124,7 +124,7 @@ std::vector<Method> methods_of(const BenchOptions& options, const std::string& u
                     method.order + "'");
     }
     method.options = io::parse_method(of_writer, options.io, "order");
-    method.writer = io::make_writer(comm, method.options);
+    method.writer = std::make_unique<io::Writer>(comm, method.options);
     method.file = "method" + std::to_string(methods.size()) + ".nc";
     methods.push_back(std::move(method));
   }

@@ -3,9 +3,9 @@
 //   nunatak-join -i run.nc -o joined.nc          reads run.nc.0000, run.nc.0001, ...
 //   mpiexec -n 4 nunatak-join -i run.nc -o joined.nc -io_format netcdf4 -io_deflate 1
 //
-// Neighbour: io/layouts/split_files.hpp.
+// Neighbour: io/write/join.hpp.
 #include "io/durable/manifest.hpp"
-#include "io/layouts/split_files.hpp"
+#include "io/write/join.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/mpi_ranks.hpp"

@@ -1,9 +1,9 @@
 #include "miniapp/tools/output_model.hpp"
 
-#include "io/async/servers.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/plan.hpp"
+#include "io/write/plan.hpp"
+#include "io/write/servers.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/variables.hpp"

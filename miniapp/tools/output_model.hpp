@@ -1,5 +1,5 @@
 // The records of a run on a modelled machine (nunatak-step -output): what the ranks send and write
-// is the plan of the writer (io/plan.hpp), and queues give the time.
+// is the plan of the writer (io/write/plan.hpp), and queues give the time.
 //
 //   rank   --message-->  card of its node  ----------->  card of the other node
 //   rank   --call----->  card of its node  ----------->  storage server of the stripe --answer-->

@@ -1,6 +1,6 @@
 // Any bytes as a NetCDF file: each method of reading gives the same values, or an Error that names
 // the file; PnetCDF may refuse more. The inputs are classic files (HDF5 reads its own header).
-#include "io/reader.hpp"
+#include "io/read/reader.hpp"
 #include "tests/fuzz/scratch_file.hpp"
 
 #include <mpi.h>

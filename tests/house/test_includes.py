@@ -17,7 +17,14 @@ ALLOWED = {
     "kernels/pico": (["kernels/grid", "kernels/ice", "kernels/labels", "kernels/distance"], ["Kokkos"]),
     "kernels/step": (["kernels/grid", "kernels/ice", "kernels/ssa", "kernels/multigrid", "kernels/pico"], ["Kokkos"]),
     "io/base": ([], ["MPI", "JSON", "system"]),
-    "io": (["io/base"], ["MPI", "NetCDF", "PnetCDF", "JSON", "system"]),
+    "io/data": (["io/base"], ["MPI", "system"]),
+    "io/disk": (["io/base"], ["MPI", "NetCDF", "PnetCDF", "system"]),
+    "io/formats": (["io/base", "io/data", "io/disk"], ["MPI", "NetCDF", "PnetCDF", "system"]),
+    "io/layouts": (["io/base", "io/data", "io/formats"], ["MPI"]),
+    "io/read": (["io/base", "io/data", "io/disk", "io/formats"], ["MPI", "NetCDF", "PnetCDF", "JSON"]),
+    "io/methods": (["io/base", "io/data", "io/disk", "io/formats", "io/layouts"], ["MPI", "system"]),
+    "io/durable": (["io/base", "io/data", "io/disk", "io/read"], ["MPI", "JSON", "system"]),
+    "io/write": (["io/base", "io/data", "io/disk", "io/formats", "io/layouts", "io/read", "io/methods", "io/durable"], ["MPI", "JSON", "system"]),
     "miniapp/base": (["kernels/grid", "kernels/pico", "kernels/ssa", "io"], ["Kokkos", "MPI", "UDUNITS", "JSON", "system"]),
     "miniapp/model": (["kernels", "io", "miniapp/base"], ["Kokkos", "MPI", "PETSc", "JSON", "system"]),
     "miniapp/tools": (["kernels", "io", "miniapp/base"], ["MPI", "JSON", "system"]),
@@ -74,11 +81,18 @@ def test_every_include_is_allowed():
     assert not found, "\n" + "\n".join(found)
 
 
+def test_folders_of_io_only_look_down():
+    def floor(folder):  # endless where two include each other
+        return 1 + max(map(floor, ALLOWED[folder][0]), default=0)
+
+    assert max(floor(folder) for folder in ALLOWED if folder.startswith("io/")) <= 6
+
+
 def test_each_library_is_kept_out():
     assert complaints("kernels/grid/x.hpp", "#include <mpi.h>\n")
     assert complaints("io/formats/x.cpp", '#include "kernels/grid/patch.hpp"\n')
     assert complaints("miniapp/tools/x.cpp", '#include "miniapp/model/state.hpp"\n')
     assert complaints("miniapp/base/x.cpp", "#include <petscvec.h>\n")
     assert complaints("elsewhere/x.cpp", "")
-    assert not complaints("io/formats/x.cpp", '#include "io/schema.hpp"\n#include <netcdf.h>\n#include <vector>\n')
+    assert not complaints("io/formats/x.cpp", '#include "io/data/schema.hpp"\n#include <netcdf.h>\n#include <vector>\n')
     assert not complaints("miniapp/model/x.cpp", '#include "kernels/ice/sia.hpp"\n#include <petscdm.h>\n')

@@ -1,5 +1,5 @@
 // main() of the io tests: MPI, no PETSc, no Kokkos. Non-zero if a test failed on any rank.
-#include "io/formats/mpi_io.hpp"
+#include "io/disk/mpi_io.hpp"
 
 #include <catch2/catch_session.hpp>
 #include <mpi.h>

@@ -3,7 +3,7 @@
 
 #include "io/base/agree.hpp"
 #include "io/durable/manifest.hpp"
-#include "io/writer.hpp"
+#include "io/write/writer.hpp"
 
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <mpi.h>
@@ -81,7 +81,7 @@ inline std::int64_t bytes_of_process(const std::string& counter) {
 
 inline std::unique_ptr<nunatak::io::Writer> writer_of(const std::string& method,
                                                       MPI_Comm comm = MPI_COMM_WORLD) {
-  return nunatak::io::make_writer(comm, nunatak::io::parse_method(method, {}));
+  return std::make_unique<nunatak::io::Writer>(comm, nunatak::io::parse_method(method, {}));
 }
 
 class Scratch {

@@ -1,8 +1,8 @@
 // A series of records whose values encode their record, written by all ranks and read back.
 #pragma once
 
-#include "io/reader.hpp"
-#include "io/writer.hpp"
+#include "io/read/reader.hpp"
+#include "io/write/writer.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -38,7 +38,7 @@ inline void put_record(nunatak::io::File& file, std::size_t t, MPI_Comm comm = M
 inline void write_series(const std::string& path, const std::string& method,
                          const nunatak::io::Schema& schema, std::size_t end) {
   const auto writer =
-      nunatak::io::make_writer(MPI_COMM_WORLD, nunatak::io::parse_method(method, {}));
+      std::make_unique<nunatak::io::Writer>(MPI_COMM_WORLD, nunatak::io::parse_method(method, {}));
   const auto file = writer->open(path, schema, {nunatak::io::FileKind::append, 1});
   for (std::size_t t = 0; t < end; ++t) put_record(*file, t);
   file->close();

@@ -1,9 +1,7 @@
 // The transport async: which ranks serve and what goes to which of them; the same files as sync,
 // errors that come back, no endless wait; what the sums of the clients find.
-#include "io/async/ring.hpp"
-#include "io/async/servers.hpp"
-#include "io/durable/manifest.hpp"
-#include "io/layouts/split_files.hpp"
+#include "io/write/join.hpp"
+#include "io/write/ring.hpp"
 #include "tests/io/pattern.hpp"
 #include "tests/io/with_servers.hpp"
 
@@ -84,11 +82,11 @@ TEST_CASE("what does not go together with servers is refused, with the reason") 
   CHECK_REFUSED(options_of("direct/box:2/transport=async:1"), "expected a layout without a number");
   CHECK_REFUSED(options_of("serial/define=interleaved/transport=async:1"),
                 "expected -io_define upfront");
-  CHECK_REFUSED(options_of("direct/pool=64KiB/transport=async:1"), "option -io_pool: expected at least 1MiB");
-  CHECK_REFUSED(io::make_writer(MPI_COMM_WORLD, options_of("direct/transport=async:1")),
-                "expected servers that were set apart when the program began "
-                "(-io_transport async:1 on the command "
-                "line), found none");
+  CHECK_REFUSED(options_of("direct/pool=64KiB/transport=async:1"),
+                "option -io_pool: expected at least 1MiB");
+  CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options_of("direct/transport=async:1")),
+                "expected servers that were set apart when the program began (-io_transport "
+                "async:1 on the command line), found none");
   CHECK_REFUSED(io::Servers(MPI_COMM_WORLD, "async:" + std::to_string(size_of(MPI_COMM_WORLD))),
                 "expected at least one rank that computes");
 }

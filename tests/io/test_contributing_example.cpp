@@ -1,6 +1,5 @@
 // The format and the layout that CONTRIBUTING.md shows, registered by its rows.
-#include "io/registry.hpp"
-#include "io/writer.hpp"
+#include "io/methods/registry.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

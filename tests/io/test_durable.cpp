@@ -1,8 +1,6 @@
 // io/durable/: final names are complete files, the manifest says what they hold at whatever instant
 // a run dies, and names that a stranger has planted are not followed.
-#include "io/durable/durable.hpp"
-#include "io/durable/manifest.hpp"
-#include "io/writer.hpp"
+#include "io/disk/disk.hpp"
 #include "tests/io/series.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -92,7 +90,7 @@ TEST_CASE("killed between the line and the rename: the line before holds, too") 
     CHECK_FALSE(complaints_of(manifest).empty());
     // a run that starts now and dies again leaves all as it was
     std::filesystem::copy_file(path, temporary);
-    { const auto file = io::make_writer(MPI_COMM_SELF, {})->open(path, series()); }
+    { const auto file = io::Writer(MPI_COMM_SELF, {}).open(path, series()); }
     CHECK(complaints_of(manifest).empty());
   });
 }

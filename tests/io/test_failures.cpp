@@ -1,8 +1,6 @@
 // Errors of the writer: on every rank, naming file and cause, without a hang or a final name.
-#include "io/durable/durable.hpp"
-#include "io/durable/manifest.hpp"
-#include "io/formats/mpi_io.hpp"
-#include "io/writer.hpp"
+#include "io/disk/disk.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -69,15 +67,14 @@ private:
 TEST_CASE("ways of writing that do not exist are refused, naming those that do") {
   io::Options options;
   options.format = "netcdf5";
-  CHECK_REFUSED(io::make_writer(MPI_COMM_WORLD, options),
+  CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options),
                 "null|serial|netcdf4|pnetcdf|hybrid|direct, found 'netcdf5'");
   options = {};
   options.layout = "boxes";
-  CHECK_REFUSED(io::make_writer(MPI_COMM_WORLD, options), "file-per-aggregator:N, found 'boxes'");
+  CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options), "file-per-aggregator:N, found 'boxes'");
   options = {};
   options.stripe = std::size_t{16} << 30;
-  CHECK_REFUSED(io::make_writer(MPI_COMM_WORLD, options),
-                "option -io_stripe: expected at most 1GiB");
+  CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options), "option -io_stripe: expected at most 1GiB");
 }
 
 TEST_CASE("names that cannot be kept are refused before anything is written") {

@@ -2,8 +2,7 @@
 // CDF-2 holds, shapes of chunks, hints, slabs that need no copy.
 #include "io/formats/runs.hpp"
 #include "io/formats/storage.hpp"
-#include "io/reader.hpp"
-#include "io/writer.hpp"
+#include "io/read/reader.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

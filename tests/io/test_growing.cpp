@@ -1,6 +1,5 @@
 // Files that grow, their commits in place, and series that go on, with and without servers.
-#include "io/durable/durable.hpp"
-#include "io/durable/manifest.hpp"
+#include "io/disk/disk.hpp"
 #include "tests/io/series.hpp"
 #include "tests/io/with_servers.hpp"
 

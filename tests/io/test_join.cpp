@@ -1,8 +1,7 @@
-// io/layouts/split_files.hpp: the subfiles of a layout file-per-aggregator become the file that was
+// io/write/join.hpp: the subfiles of a layout file-per-aggregator become the file that was
 // never in subfiles, byte for byte; those missing, damaged or of another set are refused.
-#include "io/durable/durable.hpp"
-#include "io/durable/manifest.hpp"
-#include "io/layouts/split_files.hpp"
+#include "io/disk/disk.hpp"
+#include "io/write/join.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>

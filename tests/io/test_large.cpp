@@ -1,8 +1,8 @@
 // Variables of more than 2^32 elements and more than 4 GiB, written in every format and read in
 // every way: only the slabs at both ends are written, so that the file is a large hole and takes no
 // room. Through the formats (io/formats/format.hpp): a File would ask for all values.
-#include "io/reader.hpp"
-#include "io/registry.hpp"
+#include "io/methods/registry.hpp"
+#include "io/read/reader.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

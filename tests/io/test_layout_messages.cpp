@@ -1,7 +1,7 @@
-// io/layouts/remap.hpp, io/layouts/exchange.hpp: a layout sends as many messages as it must, hands
+// io/layouts/remap.hpp, io/data/exchange.hpp: a layout sends as many messages as it must, hands
 // the inner format what it promises, and goes on when that fails on one rank.
+#include "io/data/exchange.hpp"
 #include "io/layouts/auto.hpp"
-#include "io/layouts/exchange.hpp"
 #include "io/layouts/remap.hpp"
 #include "tests/io/pattern.hpp"
 

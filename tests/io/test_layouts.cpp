@@ -1,6 +1,5 @@
-// io/registry.hpp: every layout writes the file that one rank alone would write.
-#include "io/durable/durable.hpp"
-#include "io/durable/manifest.hpp"
+// io/methods/registry.hpp: every layout writes the file that one rank alone would write.
+#include "io/disk/disk.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,6 +1,5 @@
-// io/durable/durable.hpp: one writer per name. It ends with its process, whatever the file says.
-#include "io/durable/durable.hpp"
-#include "io/writer.hpp"
+// io/disk/disk.hpp: one writer per name. It ends with its process, whatever the file says.
+#include "io/disk/disk.hpp"
 #include "tests/io/series.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -1,10 +1,9 @@
 // io/layouts/partition.hpp, box.hpp, auto.hpp, exchange.hpp: every element of every variable
 // belongs to exactly one aggregator, whatever the lengths; Morton order against interleaved bits;
 // how stripes are dealt; the messages of a thousand ranks, counted in one process.
-#include "io/box.hpp"
+#include "io/data/exchange.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/auto.hpp"
-#include "io/layouts/exchange.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>

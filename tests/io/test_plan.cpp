@@ -1,6 +1,5 @@
-// io/plan.hpp: the messages, bytes and calls of a plan are those that the writer counts.
-#include "io/plan.hpp"
-#include "io/writer.hpp"
+// io/write/plan.hpp: the messages, bytes and calls of a plan are those that the writer counts.
+#include "io/write/plan.hpp"
 #include "tests/io/with_servers.hpp"
 
 #include <catch2/catch_test_macros.hpp>

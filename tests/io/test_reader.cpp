@@ -1,6 +1,6 @@
-// io/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number of
-// ranks, in all ways to read (read/source.hpp; see also test_reader_ways.cpp).
-#include "io/reader.hpp"
+// io/read/reader.hpp: values, attributes and errors, for every kind of NetCDF file, on every number
+// of ranks, in all ways to read (read/source.hpp; see also test_reader_ways.cpp).
+#include "io/read/reader.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

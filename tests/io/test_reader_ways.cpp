@@ -1,7 +1,7 @@
 // The ways to read (io/read/source.hpp) give the same values: all types and kinds of file, any
 // decomposition, ranks without cells, calls of a few bytes; and what they do.
-#include "io/box.hpp"
-#include "io/reader.hpp"
+#include "io/data/box.hpp"
+#include "io/read/reader.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -2,7 +2,7 @@
 // records, with every format; what is not what was saved does not.
 #include "io/durable/recover.hpp"
 
-#include "io/durable/durable.hpp"
+#include "io/disk/disk.hpp"
 #include "tests/io/series.hpp"
 
 #include <catch2/catch_test_macros.hpp>

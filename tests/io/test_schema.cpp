@@ -1,5 +1,5 @@
-// io/schema.hpp: what is refused, and the types of attributes.
-#include "io/schema.hpp"
+// io/data/schema.hpp: what is refused, and the types of attributes.
+#include "io/data/schema.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>

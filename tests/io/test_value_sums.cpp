@@ -1,10 +1,7 @@
-// io/durable/value_sums.hpp: the sum of values is that of its definition, however they are cut and
+// io/data/value_sums.hpp: the sum of values is that of its definition, however they are cut and
 // lie; every format on every number of ranks has the same sums, which find a changed bit.
-#include "io/durable/durable.hpp"
-#include "io/durable/manifest.hpp"
-#include "io/durable/value_sums.hpp"
-#include "io/read/classic_header.hpp"
-#include "io/writer.hpp"
+#include "io/disk/classic_header.hpp"
+#include "io/disk/disk.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>

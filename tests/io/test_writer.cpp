@@ -1,7 +1,6 @@
-// io/writer.hpp: the pattern of pattern.hpp by every format on any ranks, read back.
-#include "io/durable/durable.hpp"
-#include "io/durable/manifest.hpp"
-#include "io/formats/mpi_io.hpp"
+// io/write/writer.hpp: the pattern of pattern.hpp by every format on any ranks, read back.
+#include "io/disk/disk.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "tests/io/pattern.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -92,7 +91,7 @@ TEST_CASE("every way of writing writes the same values and metadata") {
   const bool interleaved = options.define == "interleaved";
   const io::Schema schema = with_attributes(false);
   const std::string path = scratch / "ex.nc";
-  const auto writer = io::make_writer(MPI_COMM_WORLD, options);
+  const auto writer = std::make_unique<io::Writer>(MPI_COMM_WORLD, options);
   pattern::write(*writer, path, schema, n_times);
   CHECK((io::summarize(MPI_COMM_WORLD, writer->statistics()).work.moved_bytes > 0) == interleaved);
   CHECK(pattern::wrong_values(path, schema, n_times) == 0);
@@ -106,8 +105,8 @@ TEST_CASE("every way of writing writes the same values and metadata") {
     others.format = "serial";
     others.layout = "native";
     others.calls = "posix";
-    pattern::write(*io::make_writer(MPI_COMM_SELF, others), scratch / "one.nc", schema, n_times,
-                   pattern::patches, MPI_COMM_SELF);
+    pattern::write(*std::make_unique<io::Writer>(MPI_COMM_SELF, others), scratch / "one.nc", schema,
+                   n_times, pattern::patches, MPI_COMM_SELF);
     CHECK(file_hash(path) == file_hash(scratch / "one.nc"));
   });
 }

@@ -1,7 +1,7 @@
 // Ranks that serve during a part of a test case. For the tests of the transport async.
 #pragma once
 
-#include "io/async/servers.hpp"
+#include "io/write/servers.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <functional>

@@ -1,6 +1,6 @@
 // The reader of masks: exact on good files; on any other bytes an Error that names the file, never
 // a crash, a hang or a mask that is not what the header says.
-#include "io/writer.hpp"
+#include "io/write/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/mask_source.hpp"
 #include "tests/io/scratch.hpp"
@@ -53,7 +53,7 @@ void write_netcdf(const std::string& path, const std::string& name,
   schema.variables = {{name, io::Type::float64, dimensions, {}}};
   io::Options options;
   options.format = "serial";
-  const auto writer = io::make_writer(MPI_COMM_SELF, options);
+  const auto writer = std::make_unique<io::Writer>(MPI_COMM_SELF, options);
   const auto file = writer->open(path, schema);
   file->put_all(name, values);
   file->close();

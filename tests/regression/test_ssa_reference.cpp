@@ -3,7 +3,7 @@
 // stresses, so the fields agree to some per cent, not to the tolerance of the solvers:
 // docs/notes/ssa-and-pism.md shows that it is the stencil alone.
 #include "io/base/agree.hpp"
-#include "io/reader.hpp"
+#include "io/read/reader.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "tests/kernels/cells.hpp"
 

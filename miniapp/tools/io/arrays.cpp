@@ -1,7 +1,7 @@
 #include "miniapp/tools/io/arrays.hpp"
 
+#include "io/data/exchange.hpp"
 #include "io/layouts/auto.hpp"
-#include "io/layouts/exchange.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,8 +8,8 @@
 // Neighbours: workload.hpp (shapes and ownership), repetition.hpp (writes and reads).
 #pragma once
 
-#include "io/plan.hpp"
-#include "io/writer.hpp"
+#include "io/write/plan.hpp"
+#include "io/write/writer.hpp"
 #include "miniapp/tools/io/workload.hpp"
 
 #include <cstddef>

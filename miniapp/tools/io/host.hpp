@@ -3,8 +3,8 @@
 
 #include "io/base/agree.hpp"
 #include "io/base/topology.hpp"
-#include "io/durable/durable.hpp"
-#include "io/formats/mpi_io.hpp"
+#include "io/disk/disk.hpp"
+#include "io/disk/mpi_io.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/records.hpp"
 

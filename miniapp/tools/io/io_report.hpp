@@ -1,7 +1,7 @@
 // The report of nunatak-io: spread, fraction of raw bandwidth, phases, counts.
 #pragma once
 
-#include "io/registry.hpp"
+#include "io/methods/registry.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/tools/io/repetition.hpp"
 #include "miniapp/tools/records.hpp"

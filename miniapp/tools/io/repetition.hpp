@@ -4,12 +4,12 @@
 //   |<------------------------- seconds, without those of compute --------------------------->|
 #pragma once
 
-#include "io/async/servers.hpp"
 #include "io/base/agree.hpp"
-#include "io/layouts/split_files.hpp"
-#include "io/reader.hpp"
-#include "io/statistics.hpp"
-#include "io/writer.hpp"
+#include "io/data/statistics.hpp"
+#include "io/read/reader.hpp"
+#include "io/write/join.hpp"
+#include "io/write/servers.hpp"
+#include "io/write/writer.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/tools/io/arrays.hpp"
 

@@ -8,7 +8,7 @@
 // inputs/workloads/*.cdl are those with a name. Neighbours: decompositions.cpp, arrays.hpp.
 #pragma once
 
-#include "io/reader.hpp"
+#include "io/read/reader.hpp"
 
 #include <cstdint>
 #include <functional>

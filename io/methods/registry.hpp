@@ -1,0 +1,82 @@
+// The registry: one row for each format and layout. The values of options, the help and the
+// refusals come from the rows; no other file knows which exist.
+//
+//   new format    io/formats/<name>.cpp (see format.hpp), listed in io/CMakeLists.txt; declaration
+//                 and row in registry.cpp
+//   new layout    io/layouts/<name>.cpp with a function that cuts a variable into boxes (see
+//                 partition.hpp), likewise
+#pragma once
+
+#include "io/layouts/auto.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nunatak::io {
+
+/// What a format can do: FormatRow::features is a sum of these.
+enum Feature : unsigned {
+  netcdf = 1,        ///< writes NetCDF, which a Reader reads
+  classic = 2,       ///< a classic file
+  mpi_io = 4,        ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
+  late_define = 16,  ///< takes definitions after values (define interleaved)
+  storage = 32,      ///< has chunks and compression
+  many_writers = 64, ///< any rank can write, and a layout choose which do; else values go to rank 0
+  by_runs = 128,    ///< each rank writes its own runs (calls); of several ranks the default is auto
+  aggregates = 256, ///< natively always through aggregators; one per node is slower than page cache
+  subfiles = 512,   ///< opens on one rank alone, files can be joined (layout file-per-aggregator)
+};
+
+struct FormatRow {
+  const char* name;
+  const char* writer; ///< which rank writes, for the help
+  OpenFunction* open;
+  unsigned features;
+};
+
+struct LayoutRow {
+  const char* name;
+  bool per_node; ///< the name may end in ":N", the number of aggregators per node
+  /// What each aggregator writes of variable v; nullptr: values stay on their ranks.
+  Boxes (*boxes)(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
+  bool every_rank = false; ///< without N and Options::aggregators: see aggregators_of()
+  bool subfiles = false;   ///< each aggregator writes a file of its own (split_files.hpp)
+  bool chooses = false;    ///< values may stay where they are (auto.hpp)
+};
+
+const std::vector<FormatRow>& formats();
+const std::vector<LayoutRow>& layouts();
+
+/// The row of that name; Error, listing all, if there is none.
+const FormatRow& format_row(std::string_view name);
+const LayoutRow& layout_row(std::string_view name);
+const LayoutRow& layout_row(const Options& options); ///< of Options::layout without its ":N"
+
+/// "null|serial|...", "native|zslab|zslab:N|..."
+std::string format_words();
+std::string layout_words();
+/// "null: no rank, serial: rank 0, ..."
+std::string format_writers();
+
+/// The format of these options has all these features.
+bool has_features(const Options& options, unsigned features);
+bool uses_mpi_io(const Options& options);
+bool makes_sums(const Options& options);
+/// The names of all formats with these features: "netcdf4, pnetcdf or hybrid".
+std::string formats_with(unsigned features);
+
+/// The layout; "default" is auto if several ranks write run by run, else native.
+std::string layout_of(const Options& options, const Topology& topology);
+/// The ranks that aggregate: N of each node; without N every rank, or one (auto on several nodes).
+std::vector<int> aggregators_of(const Options& options, const Topology& topology);
+/// Opens the format in `options`, without a layout. Rank 0 creates the file. Collective.
+OpenFunction open_anew;
+
+/// The stripes of the folder of `path`. Collective; rank 0 asks.
+Stripes stripes_at(MPI_Comm comm, const std::string& path, const Options& options);
+
+/// The format and layout in `options`; Error, with the reason. `comm` must outlive the result.
+OpenFormat find_format(MPI_Comm comm, const Options& options, const Topology& topology);
+
+} // namespace nunatak::io
