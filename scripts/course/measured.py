@@ -72,8 +72,8 @@ def late_definitions(n):
 
 
 def ring(pool, records):
-    """Options of lab 10: records of 1490993 bytes from one rank through a ring of `pool` KiB to one server."""
-    return ["-workload", "pism:G5km", "-scale", "0.03", "-records", str(records), "-io_pool", f"{pool}KiB", "-io_buffer", str(BATCH)]
+    """Options of lab 10: records of 1537775 bytes from one rank through a ring of `pool` KiB to one server."""
+    return ["-workload", "pism:G5km", "-scale", "0.036", "-records", str(records), "-io_pool", f"{pool}KiB", "-io_buffer", str(BATCH)]
 
 
 def waits_in_a_run(pool, records):

@@ -35,7 +35,7 @@ def test_late_definitions_move_what_the_law_says(maps):
 def test_a_rank_waits_at_the_record_that_is_predicted():
     if not (measured.full_build() / "tests/faults/libslow_disk.so").exists():
         pytest.skip("expected a slow disk")
-    assert measured.first_wait(1456 * 2 + 200) == 3
+    assert measured.first_wait(1502 * 2 + 200) == 3
 
 
 def test_a_program_that_is_absent_is_named(monkeypatch, tmp_path, capsys):
