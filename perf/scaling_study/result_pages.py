@@ -1,4 +1,4 @@
-"""docs/results.md and the table of results in README.md, made of perf/results/*.yaml: of what is claimed and what was measured.
+"""docs/results.md and the table of results in README.md, made of perf/results/*.yaml: of what is claimed and was measured.
 
     perf/study results            writes both
     perf/study results --check    exit status 1 if one of them is not what would be written
@@ -39,29 +39,20 @@ def anchor(title):
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
-def said(text, row, measured_row):
+def said(text, row, there):
     """The claim with its figures, as {figure:.2g}."""
-    values = measured_row["values"] if measured_row else {}
-    return text.format_map({name: values[name][0] if name in values else math_nan(name) for name in row["figures"]}).strip()
-
-
-class math_nan(float):  # prints as a question mark until the row is measured
-    def __new__(cls, _):
-        return super().__new__(cls, "nan")
-
-    def __format__(self, how):
-        return "?"
+    return text.format_map({name: there["values"][name][0] for name in row["figures"]}).strip()
 
 
 def readme(sections, measured):
     lines = [MARK, "", "| Result | Compared with | Machine | Date | Row |", "|---|---|---|---|---|"]
     for section in sections.values():
         for name, row in section.get("rows", {}).items():
-            if "front" in row:
-                there = measured["rows"].get(name)
-                machine = measured["machines"][there["machine"]] if there else {}
-                where = "8 emulated nodes" if "cluster" in row["needs"] else machine.get("short") or f"{machine.get('cores', '?')} cores"
-                lines.append(f"| {said(row['front'], row, there)} | {row.get('compared', '-').strip()} | {where} | {there['date'] if there else '-'} | "
+            there = measured["rows"].get(name)
+            if there and "front" in row:
+                machine = measured["machines"][there["machine"]]
+                where = "8 emulated nodes" if "cluster" in row["needs"] else machine.get("short") or f"{machine['cores']} cores"
+                lines.append(f"| {said(row['front'], row, there)} | {row.get('compared', '-').strip()} | {where} | {there['date']} | "
                              f"[`{name}`](docs/results.md#{anchor(section['title'])}) |")
     text = README.read_text(encoding="utf-8")
     begin, end = text.index(MARK), text.index("\n\n", text.index("|---|", text.index(MARK)))
@@ -76,7 +67,8 @@ def page(sections, measured):
             parts.append(section["text"].rstrip() + "\n")
         if name.startswith("00"):
             parts.append(machines(measured))
-        parts += [block(row_name, row, measured["rows"].get(row_name)) for row_name, row in section.get("rows", {}).items()]
+        parts += [block(row_name, row, measured["rows"][row_name]) for row_name, row in section.get("rows", {}).items()
+                  if row_name in measured["rows"]]
     return "\n".join(parts)
 
 
@@ -90,14 +82,13 @@ def machines(measured):
 def block(name, row, there):
     text = [f"**{said(row['claim'], row, there)}**" + (f" {row['holds'].strip()}" if row.get("holds") else ""), ""]
     text += ["    " + line if line else "" for line in row["command"].rstrip().splitlines()] + [""]
-    if there:
-        text += table(row, there["values"]) + [""]
+    text += table(row, there["values"]) + [""]
     if row.get("picture"):
         text += [f"![{name}]({row['picture']})", ""]
     if row.get("text"):
         text += [row["text"].rstrip(), ""]
-    facts = [f"`{name}`", *([f"machine {there['machine']}", there["date"], there["commit"], f"{there['runs']} run{'s' if there['runs'] > 1 else ''}"]
-                            if there else ["not measured yet"]), *([f"{there['minutes']} min"] if there and "minutes" in there else [])]
+    facts = [f"`{name}`", f"machine {there['machine']}", there["date"], there["commit"], f"{there['runs']} run{'s' if there['runs'] > 1 else ''}",
+             *([f"{there['minutes']} min"] if "minutes" in there else [])]
     return "\n".join([*text, f"*{' · '.join(facts)}*", ""])
 
 

@@ -52,14 +52,13 @@ def test_a_row_that_says_too_little_is_refused(tmp_path, text, words):
 
 
 def test_the_pages_say_what_was_measured():
-    """README's table and docs/results.md are those that the rows make; no row stands there without figures, and a claim takes them."""
+    """README's table and docs/results.md are those that the rows make; what was measured are the figures of the rows, which claims take."""
     done = study("results", "--check")
     assert done.returncode == 0, done.stdout + done.stderr
-    sections, measured = rows.read(), rows.measured()
-    for section in sections.values():
-        for name, row in section.get("rows", {}).items():
-            assert name in measured["rows"] and row["figures"].keys() == measured["rows"][name]["values"].keys(), f"{name}: perf/study reproduce {name} --record"
-            assert "?" not in result_pages.said(row["claim"], row, measured["rows"][name])
+    known = {name: row for section in rows.read().values() for name, row in section.get("rows", {}).items()}
+    for name, there in rows.measured()["rows"].items():
+        assert known[name]["figures"].keys() == there["values"].keys(), f"{name}: perf/study reproduce {name} --record"
+        assert "{" not in result_pages.said(known[name]["claim"], known[name], there)
     assert study("reproduce", "no_such_row").returncode == 1 and "found no_such_row" in study("reproduce", "no_such_row").stderr
 
 
