@@ -62,6 +62,8 @@ def readme(sections, measured):
 def page(sections, measured):
     parts = [MARK + "\n"]
     for name, section in sections.items():
+        if section.get("rows") and not section["rows"].keys() & measured["rows"].keys():
+            continue
         parts.append(f"{'#' if name.startswith('00') else '##'} {section['title']}\n")
         if section.get("text"):
             parts.append(section["text"].rstrip() + "\n")
@@ -99,10 +101,10 @@ def cell(value, unit=""):
 
 
 def table(row, values):
-    """Names with `: ` are of a table, row and column; the others are a line each."""
+    """Names with `: ` are of a table, row and (behind the last one) column; the others are a line each."""
     grid, lines = {}, []
     for name, value in values.items():
-        of_row, colon, column = name.partition(": ")
+        of_row, colon, column = name.rpartition(": ")
         if colon:
             grid.setdefault(of_row, {})[column] = value
         else:
