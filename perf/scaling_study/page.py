@@ -60,8 +60,9 @@ def summary_table(points, field, unit, limited):
             ", ".join(filter(None, [curve[0], name(points, *curve[1:])])), cores_text(total), number(total.median), number(speed.get(total.cores)),
             "-" if output is None or not parts.writes(curve[2]) else f"{number(output.median)} ({percent(output.fraction)})",
             useful + ("†" if in_processor_time and useful != "-" else ""), "; ".join(what) or "-"]})
-    return {"head": ["curve, at its most cores", unit, "run (s)", "SYPD", "output (s)", "efficiency of computing", "limit, and its part of that time"],
-            "rows": rows}
+    head = ["curve, at its most cores", unit, "run (s)", "SYPD", "output (s)", "efficiency of computing", "limit, and its part of that time"]
+    told = [n for n in range(len(head)) if any(row["cells"][n] != "-" for row in rows)]
+    return {"head": [head[n] for n in told], "rows": [{**row, "cells": [row["cells"][n] for n in told]} for row in rows]}
 
 
 def findings(points, field, unit):

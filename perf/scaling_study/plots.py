@@ -52,7 +52,10 @@ class Figures:
 
     def draw(self):
         """[(name of the file, caption), ...]"""
-        self.scaling()
+        if self.points.cores.nunique() > 1:
+            self.scaling()
+        else:
+            self.bars()
         self.of_each_mode(self.stack)
         self.of_each_mode(self.each_part)
         self.lengths()
@@ -194,6 +197,24 @@ class Figures:
                         "to work measured in one process, whose caches all patches share")
         self.save(figure, "scaling.png", caption + ". Median, and all repetitions within the bars; dotted what would be ideal from the first point: "
                   "time falls as cores grow (strong), or stays (weak).", (list(handles.values()), list(handles)))
+
+    def bars(self):
+        """Where all runs have as many cores: a bar of output for each curve, or of the run where nothing is written."""
+        rows = self.points[(self.points.part == "output") & self.points.curve.map(parts.writes) & (self.points.fraction >= parts.SMALL)]
+        part = "output" if len(rows) else "the run"
+        rows = (rows if len(rows) else self.points[self.points.part == parts.TOTAL]).iloc[::-1]
+        names = [self.label(series) for series in zip(rows.machine, rows.curve)]
+        figure, axes = plt.subplots(figsize=(7.6, 0.3 * len(rows) + 1.2))
+        axes.barh(range(len(rows)), rows["median"], 0.7, color=[self.styles[series][0] for series in zip(rows.machine, rows.curve)],
+                  xerr=[rows["median"] - rows["min"], rows["max"] - rows["median"]], ecolor="0.2", capsize=2)
+        for place, row in enumerate(rows.itertuples()):
+            axes.text(row.max, place, f"  {page.number(row.median)}", va="center", fontsize=8)
+        axes.set_yticks(range(len(rows)), names, fontsize=8)
+        axes.margins(x=0.12)
+        axes.set_xlim(left=0)
+        axes.set_xlabel(f"{part} (s), {page.cores_text(rows.iloc[0])} {self.cores_label(rows)}")
+        axes.grid(axis="y", visible=False)
+        self.save(figure, "scaling.png", f"{part[0].upper()}{part[1:]} of each curve: means over ranks. Median, and all repetitions within the lines.")
 
     def ideal(self, axes, rows, more):
         """From the first point of a curve, as far as cores go."""
