@@ -39,9 +39,9 @@ def anchor(title):
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
-def said(text, row, there):
+def said(text, there):
     """The claim with its figures, as {figure:.2g}."""
-    return text.format_map({name: there["values"][name][0] for name in row["figures"]}).strip()
+    return text.format_map({name: value[0] for name, value in there["values"].items()}).strip()
 
 
 def readme(sections, measured):
@@ -52,7 +52,7 @@ def readme(sections, measured):
             if there and "front" in row:
                 machine = measured["machines"][there["machine"]]
                 where = "8 emulated nodes" if "cluster" in row["needs"] else machine.get("short") or f"{machine['cores']} cores"
-                lines.append(f"| {said(row['front'], row, there)} | {row.get('compared', '-').strip()} | {where} | {there['date']} | "
+                lines.append(f"| {said(row['front'], there)} | {row.get('compared', '-').strip()} | {where} | {there['date']} | "
                              f"[`{name}`](docs/results.md#{anchor(section['title'])}) |")
     text = README.read_text(encoding="utf-8")
     begin, end = text.index(MARK), text.index("\n\n", text.index("|---|", text.index(MARK)))
@@ -82,7 +82,7 @@ def machines(measured):
 
 
 def block(name, row, there):
-    text = [f"**{said(row['claim'], row, there)}**" + (f" {row['holds'].strip()}" if row.get("holds") else ""), ""]
+    text = [f"**{said(row['claim'], there)}**" + (f" {row['holds'].strip()}" if row.get("holds") else ""), ""]
     text += ["    " + line if line else "" for line in row["command"].rstrip().splitlines()] + [""]
     text += table(row, there["values"]) + [""]
     if row.get("picture"):
