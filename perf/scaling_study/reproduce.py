@@ -165,7 +165,7 @@ def keep(path, what):
 
 def record(before, machine, found):
     """Replaces the rows, and gives the machine a letter."""
-    letter = next((name for name, there in before["machines"].items() if there == machine), None)
+    letter = next((name for name, there in before["machines"].items() if machine.items() <= there.items()), None)
     if letter is None:
         letter = next(chr(code) for code in range(ord("A"), ord("Z") + 1) if chr(code) not in before["machines"])
         before["machines"][letter] = machine
