@@ -71,8 +71,8 @@ void write_fields(const std::string& path, const Grid& grid,
 
   io::Options options;
   options.format = "serial";
-  const auto writer = std::make_unique<io::Writer>(world_comm(), options);
-  const auto file = writer->open(path, schema);
+  io::Writer writer(world_comm(), options);
+  const auto file = writer.open(path, schema);
   const auto put = [&](const char* name, const std::vector<double>& values, int n) {
     if (values.empty())
       file->put_all(name, count_from_zero(n));

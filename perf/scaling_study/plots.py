@@ -52,7 +52,7 @@ class Figures:
 
     def draw(self):
         """[(name of the file, caption), ...]"""
-        if self.points.cores.nunique() > 1:
+        if self.points.cores.nunique() > 1 or self.virtual:
             self.scaling()
         else:
             self.bars()

@@ -6,6 +6,7 @@ import datetime
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,7 +14,7 @@ import time
 
 import yaml
 
-from . import result_pages, rows
+from . import jobs, machine, result_pages, rows
 from .study_file import StudyError
 from .texts import number
 
@@ -33,13 +34,20 @@ def main(arguments):
     strange = sorted(set(arguments.rows) - known.keys())
     if strange:
         raise StudyError(f"reproduce: expected rows among {', '.join(known)}, found {', '.join(strange)}")
-    build = build_folder(arguments.build)
+    if arguments.runs is not None and arguments.runs < 1:
+        raise StudyError(f"--runs: expected 1 or more, found {arguments.runs}")
+    build = build_folder(arguments.program)
+    try:
+        open(arguments.output, "a", encoding="utf-8").close()
+    except OSError as error:
+        raise StudyError(f"--output: file '{arguments.output}': expected to write it, found: {error.strerror}") from None
     wanted = [name for name, row in known.items() if arguments.all or name in arguments.rows or arguments.quick and row.get("quick") == "yes"]
-    machine, found, failed = facts(build), {}, []
+    here, found, failed = facts(build), {}, []
     for name in wanted:
         lacking = [ABSENT[need][1] for need in known[name]["needs"] if not ABSENT[need][0]()]
         if lacking:
             print(f"\n{name}: left out: {'; '.join(lacking)}", flush=True)
+            failed += [name] if name in arguments.rows else []
             continue
         began = time.monotonic()
         try:
@@ -50,13 +58,13 @@ def main(arguments):
             continue
         found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": commit(), "runs": arguments.runs or int(known[name].get("runs", 1)),
                        "minutes": round((time.monotonic() - began) / 60, 1), "values": values}
-        if not lay_beside(name, known[name], values, before, machine):
+        if not compare(name, known[name], values, before, here):
             failed.append(name)
-        keep(arguments.output, {"machines": {"here": machine}, "rows": found})
+        keep(arguments.output, {"machines": {"here": here}, "rows": found})
     if found:
         print(f"\nwrote {arguments.output}: the rows of this machine")
     if found and arguments.record:
-        record(before, machine, found)
+        record(before, here, found)
         result_pages.write(sections, rows.measured())
         print(f"wrote {rows.MEASURED.relative_to(ROOT)}, README.md and docs/results.md")
     return 1 if failed else 0
@@ -71,15 +79,12 @@ def show(known, before):
     return 0
 
 
-def build_folder(given):
-    """Of the programs: the one given, else that of the PATH, else the newest of build/*."""
-    on_path = shutil.which("nunatak")
-    found = [pathlib.Path(given)] if given else [pathlib.Path(on_path).resolve().parents[1]] if on_path else sorted(
-        (path.parents[1] for path in ROOT.glob("build/*/miniapp/nunatak")), key=lambda path: (path / "miniapp/nunatak").stat().st_mtime)
-    if not found or not (found[-1] / "miniapp" / "nunatak").exists():
-        raise StudyError(f"--build: expected a folder with miniapp/nunatak (cmake --preset release && cmake --build --preset release), found "
-                         f"{found[-1] if found else 'none'}")
-    return found[-1].resolve()
+def build_folder(program):
+    """That of the program which was given, else of that of the PATH, else of the newest."""
+    found = pathlib.Path(jobs.find_program("nunatak", program)).parents[1]
+    if not (found / "CMakeCache.txt").is_file():
+        raise StudyError(f"--program: expected a program in the folder where it was built, found '{found}' without CMakeCache.txt")
+    return found
 
 
 def commit():
@@ -125,29 +130,36 @@ def out_folder(name, keep):
 
 
 def execute(name, row, build, folder):
+    """In a group of processes of its own, which ends with it, and with an emulated cluster of its own."""
     words = ["/bin/bash", "-e", "-o", "pipefail", "-c", f". scripts/environment.sh\n{row['command']}"]
     path = os.pathsep.join([*(str(build / sub) for sub in ("miniapp", "perf")), str(ROOT / "perf"), str(ROOT / "perf" / "cluster"), os.path.dirname(sys.executable), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "OUT": folder, "BUILD": str(build), "OMP_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
+    if "cluster" in row["needs"]:
+        environment["NUNATAK_CLUSTER"] = machine.cluster_folder(folder)
     limit = 60 * (5 + 4 * float(row.get("minutes", 5)))
     with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
+        job = subprocess.Popen(words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
-            done = subprocess.run(words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, timeout=limit, check=False)
-            status = f"status {done.returncode}" if done.returncode else ""
+            code = job.wait(limit)
+            status = f"status {code}" if code else ""
         except subprocess.TimeoutExpired:
             status = f"not at its end after {limit / 60:.0f} min"
         finally:
+            if job.poll() is None:
+                os.killpg(job.pid, signal.SIGTERM)
+                job.wait()
             if "cluster" in row["needs"]:
-                subprocess.run([ROOT / "perf" / "cluster" / "cluster", "down"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                subprocess.run([ROOT / "perf" / "cluster" / "cluster", "down"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if status:
         tail = pathlib.Path(folder, "log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
         raise StudyError(f"{name}: {status}\n" + "\n".join(tail))
 
 
-def lay_beside(name, row, values, before, machine):
+def compare(name, row, values, before, here):
     """Prints old, new, their ratio and the verdict; False if a count differs."""
     old = before["rows"].get(name)
     there = before["machines"].get(old["machine"], {}) if old else {}
-    same = all(there.get(key) == machine[key] for key in ("cpu", "cores"))
+    same = all(there.get(key) == here[key] for key in ("cpu", "cores"))
     good = True
     print(f"{'':44s} {'before':>10s} {'now':>10s} {'ratio':>7s}  verdict")
     for figure, new in values.items():
@@ -163,12 +175,12 @@ def keep(path, what):
     pathlib.Path(path).write_text(yaml.safe_dump(what, sort_keys=False, allow_unicode=True, default_flow_style=None, width=140), encoding="utf-8")
 
 
-def record(before, machine, found):
+def record(before, here, found):
     """Replaces the rows, and gives the machine a letter."""
-    letter = next((name for name, there in before["machines"].items() if machine.items() <= there.items()), None)
+    letter = next((name for name, there in before["machines"].items() if here.items() <= there.items()), None)
     if letter is None:
         letter = next(chr(code) for code in range(ord("A"), ord("Z") + 1) if chr(code) not in before["machines"])
-        before["machines"][letter] = machine
+        before["machines"][letter] = here
     before["rows"].update({name: {**row, "machine": letter} for name, row in found.items()})
     used = {row["machine"] for row in before["rows"].values()}
     before["machines"] = {name: there for name, there in before["machines"].items() if name in used}

@@ -7,68 +7,62 @@ perf/results/*.yaml has the rows, a section of docs/results.md in each file; per
       ratio: {value: "io.json methods[method=serial].seconds", over: "io.json methods[method=direct].seconds", better: higher}
       "{w}: {m}": {each: {w: [F, G], m: [direct, serial]}, value: "{w}.json methods[method={m}].seconds"}     # of a table
 
-`value` and `over`: a file, and the way to a number in it, or to one with `median`, `min` and `max`; or /a regular expression/ in a text.
+`value` and `over`: a file, and the way to a number in it, or to what has `median`, `min` and `max` (or `low`, `high`); or /a regular expression/ in a text.
 """
 import itertools
 import json
 import pathlib
 import re
+import statistics
 
 import yaml
 
-from .study_file import Loader, StudyError
+from . import study_file
+from .study_file import Check, StudyError
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "results"
 MEASURED = FOLDER / "measured.yaml"
 NEEDS = ("cluster", "pism", "gpu")
 BETTER = ("higher", "lower", "same", "either")  # same: a count, equal on every machine
-SECTION = {"title", "text", "rows"}
-ROW = {"claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "picture", "text"}
-FIGURE = {"value", "over", "better", "each", "unit", "saved", "factor"}
+SECTION = ("title", "text", "rows")
+ROW = ("claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "picture", "text")
+FIGURE = ("value", "over", "better", "each", "unit", "saved", "factor")
 ALONE = 0.1  # the interval of a figure that was measured once: this part of it to either side
-
-
-def known(value, keys, where):
-    if not isinstance(value, dict) or not value or not value.keys() <= keys:
-        raise StudyError(f"{where}: expected keys among {', '.join(sorted(keys))}, found {', '.join(map(str, value)) if isinstance(value, dict) else value}")
-    return value
 
 
 def read(folder=FOLDER):
     """{section: {title, text, rows: {name: row}}} in the order of the files' names."""
     sections, names = {}, set()
     for path in sorted(folder.glob("[0-9]*.yaml")):
-        try:
-            section = known(yaml.load(path.read_text(encoding="utf-8"), Loader), SECTION, f"file '{path}'")
-        except yaml.YAMLError as error:
-            raise StudyError(f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
+        top = Check(path, "", study_file.load(path))
+        section = top.mapping(SECTION)
         for name, row in section.get("rows", {}).items():
-            section["rows"][name] = checked(row, f"file '{path}': row '{name}'")
+            one = top.at("rows", section["rows"]).at(name, row)
+            section["rows"][name] = checked(one)
             if name in names:
-                raise StudyError(f"file '{path}': row '{name}': expected a name of its own, found another row with it")
+                one.fail("a name of its own", "another row with it")
             names.add(name)
         sections[path.stem] = section
     return sections
 
 
-def checked(row, where):
-    known(row, ROW, where)
+def checked(one):
+    """A row, with its needs as words and the figures of each of its values."""
+    row, figures = one.mapping(ROW), {}
     for key in ("claim", "command", "figures"):
         if not row.get(key):
-            raise StudyError(f"{where}: expected the key {key}, found none")
-    row["needs"] = row.get("needs", "").split()
-    if set(row["needs"]) - set(NEEDS):
-        raise StudyError(f"{where}: needs: expected words among {', '.join(NEEDS)}, found '{' '.join(row['needs'])}'")
-    figures = {}
-    for name, figure in row["figures"].items():
-        known(figure, FIGURE, f"{where}: figure '{name}'")
-        if figure.get("better", "either") not in BETTER or not figure.get("value"):
-            raise StudyError(f"{where}: figure '{name}': expected a value, and better: one of {', '.join(BETTER)}, found {figure}")
+            one.fail(f"the key {key}", "none")
+    needs = [one.at("needs", word).one_of(NEEDS) for word in row.get("needs", "").split()]
+    for name, given in one.at("figures", row["figures"]).mapping().items():
+        here = one.at("figures", row["figures"]).at(name, given)
+        figure = here.mapping(FIGURE)
+        here.at("better", figure.get("better", "either")).one_of(BETTER)
+        here.at("value", figure.get("value")).text("a file, and the way to a number in it")
         each = figure.get("each", {})
         for values in itertools.product(*each.values()):
             filled = dict(zip(each, values))
             figures[fill(name, filled)] = {key: fill(text, filled) for key, text in figure.items() if key != "each"}
-    return {**row, "figures": figures}
+    return {**row, "needs": needs, "figures": figures}
 
 
 def fill(text, values):
@@ -139,9 +133,7 @@ def figure_of(folder, figure):
 
 def together(runs):
     """Of the same figure in several runs of the command: the median of the medians, and the whole range."""
-    medians = sorted(run[0] for run in runs)
-    return [medians[len(medians) // 2] if len(medians) % 2 else sum(medians[len(medians) // 2 - 1:][:2]) / 2, min(run[1] for run in runs),
-            max(run[2] for run in runs)]
+    return [statistics.median(run[0] for run in runs), min(run[1] for run in runs), max(run[2] for run in runs)]
 
 
 def interval(value):
@@ -159,5 +151,6 @@ def verdict(figure, old, new, same_machine):
     (low, high), (least, most) = interval(old), interval(new)
     if least <= high and low <= most:
         return "within its interval"
-    return {"either": "differs", "higher": "better", "lower": "worse"}[better] if new[0] > old[0] else {
-        "either": "differs", "higher": "worse", "lower": "better"}[better]
+    if better == "either":
+        return "differs"
+    return "better" if (new[0] > old[0]) == (better == "higher") else "worse"

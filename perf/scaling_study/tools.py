@@ -109,9 +109,9 @@ TOOLS = {"nsys": Tool(("nsys",), "{0} profile --trace=cuda,nvtx -o {folder}/nsys
 
 def place_of(names):
     """The path of a program, or of a library."""
-    beside = [f"{os.path.dirname(os.path.dirname(program))}/lib*" for program in map(shutil.which, ("darshan-parser", "kp_reader")) if program]
+    near = [f"{os.path.dirname(os.path.dirname(program))}/lib*" for program in map(shutil.which, ("darshan-parser", "kp_reader")) if program]
     for name in names.split("|"):
-        folders = [*filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")), *beside, *LIBRARIES]
+        folders = [*filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(":")), *near, *LIBRARIES]
         libraries = [found for folder in folders for found in glob.glob(f"{folder}/{name}")]
         found = next(iter(libraries), None) if ".so" in name else shutil.which(name)
         if found:

@@ -41,9 +41,9 @@ def test_verdicts():
 
 @pytest.mark.parametrize("text, words", [
     ("title: A\nrows: {x: {claim: c, figures: {f: {value: a}}}}", "expected the key command"),
-    ("title: A\nrows: {x: {claim: c, command: c, figures: {f: {over: a}}}}", "expected a value"),
+    ("title: A\nrows: {x: {claim: c, command: c, figures: {f: {over: a}}}}", "expected a file, and the way to a number in it"),
     ("title: A\nrows: {x: {claim: c, command: c, needs: moon, figures: {f: {value: a}}}}", "found 'moon'"),
-    ("title: A\nrows: {x: {claims: c}}", "found claims"),
+    ("title: A\nrows: {x: {claims: c}}", "found 'claims'"),
 ])
 def test_a_row_that_says_too_little_is_refused(tmp_path, text, words):
     (tmp_path / "10_a.yaml").write_text(text)
@@ -63,8 +63,7 @@ def test_the_pages_say_what_was_measured():
 
 
 def test_the_quick_rows_as_a_stranger_runs_them(tmp_path):
-    build = pathlib.Path(os.environ["NUNATAK"]).resolve().parents[1]
-    done = study("reproduce", "--quick", "--runs", 1, "--build", build, "--output", tmp_path / "here.yaml")
+    done = study("reproduce", "--quick", "--runs", 1, "--program", os.environ["NUNATAK"], "--output", tmp_path / "here.yaml")
     assert done.returncode == 0 and "FAILED" not in done.stdout and "DIFFERS" not in done.stdout, done.stdout + done.stderr
     here = yaml.safe_load((tmp_path / "here.yaml").read_text())
     quick = {name for section in rows.read().values() for name, row in section.get("rows", {}).items() if row.get("quick") == "yes"}

@@ -380,7 +380,7 @@ KERNELS = """{"kokkos-kernel-data": {"kernel-perf-info": [{"kernel-name": "flow"
 {"kernel-name": "Kokkos::View::initialization [x]", "total-time": 0.5}, {"kernel-name": "rare", "total-time": 0.01}]}}"""
 
 
-def test_tools_stand_around_runs_and_their_counters_beside_ours(study, tmp_path):
+def test_tools_stand_around_runs_and_their_counters_stand_with_ours(study, tmp_path):
     """Found before the first run; of a run that fails nothing is counted."""
     text = "strong: {ranks: [1]}\nvary: {case: [good, crash]}\nrepetitions: 1\ntools: [perf, darshan, score-p, nsys, kokkos-tools]\n"
     (tmp_path / "bin").mkdir()

@@ -192,10 +192,9 @@ private:
 /// Which way is fastest depends on the file system, so there are three; the fastest of them is the
 /// roof, and the speed of a method is a fraction of it: the time of the roof over its own.
 ///
-///   rank 0 |2 MiB|2 MiB|2 MiB|...       one preallocated file, a contiguous part per rank, in
-///   small rank 1        ...    |2 MiB|...     or large calls, or a file per rank; then fsync (one
-///   file:
-///                                       on every node), rename, fsync of the folder
+///   rank 0 |2 MiB|2 MiB|2 MiB|...     one preallocated file, a contiguous part per rank, in small
+///   rank 1        ...    |2 MiB|...   or large calls, or a file per rank; then fsync, rename,
+///                                     fsync of the folder
 class RawWrite {
 public:
   struct Way {
