@@ -13,7 +13,7 @@
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
-#include "miniapp/tools/sheet.hpp"
+#include "miniapp/bench/sheet.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/kernel_bytes.hpp"
 

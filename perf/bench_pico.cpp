@@ -14,7 +14,7 @@
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/tools/sheet.hpp"
+#include "miniapp/bench/sheet.hpp"
 #include "perf/bandwidth.hpp"
 
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // What the ranks of a decomposition send and write of a record, for any number of ranks on one
-// process: no MPI, no values, no file. For models of output (miniapp/tools/output_model.hpp).
+// process: no MPI, no values, no file. For models of output (miniapp/bench/output_model.hpp).
 //
 // The writer's own functions decide (boxes of layouts, Waiting, messages, PendingRuns);
 // tests/io/test_plan.cpp compares with what it counts. With PnetCDF the plan is that of ROMIO's two

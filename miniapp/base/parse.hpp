@@ -4,11 +4,14 @@
 #include "miniapp/base/error.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace nunatak {
 
 using io::split;
+
+constexpr int largest_int = std::numeric_limits<int>::max();
 
 bool ends_with(const std::string& text, const std::string& end);
 

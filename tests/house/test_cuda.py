@@ -17,7 +17,7 @@ import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 KOKKOS = SOURCE / "build/deps/kokkos-source"
-RUNS_THERE = re.compile(r"/(kernels/|miniapp/base/|miniapp/model/|miniapp/main\.cpp|miniapp/tools/nunatak_step\.cpp|miniapp/(CMakeFiles/nunatak_(base|model)"
+RUNS_THERE = re.compile(r"/(kernels/|miniapp/base/|miniapp/model/|miniapp/main\.cpp|miniapp/bench/nunatak_step\.cpp|miniapp/(CMakeFiles/nunatak_(base|model)"
                         r"\.dir)/)")  # the last one: files that are compiled together
 OTHER_BITS = re.compile(r"^\s*(?:@\S+\s+)?((?:fma|mad)\.[\w.]*f(?:16|32|64)\S*|\w+\.(?:[\w.]*\.)?(?:approx|full|ftz)\b\S*)", re.M)
 

@@ -2,7 +2,7 @@
 // a crash, a hang or a mask that is not what the header says.
 #include "io/write/writer.hpp"
 #include "miniapp/base/error.hpp"
-#include "miniapp/tools/mask_source.hpp"
+#include "miniapp/kit/mask_source.hpp"
 #include "tests/io/scratch.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -13,7 +13,7 @@
 #include <utility>
 
 using namespace nunatak;
-using namespace nunatak::tools;
+using namespace nunatak::kit;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {

@@ -1,0 +1,102 @@
+// Headers as text, line by line in the form of `ncdump -h` (CDL), without groups and types of
+// users.
+#include "io/base/names.hpp"
+#include "miniapp/base/error.hpp"
+#include "miniapp/base/parse.hpp"
+#include "miniapp/bench/workload.hpp"
+
+#include <cstdlib>
+#include <sstream>
+
+namespace nunatak::bench {
+
+namespace {
+
+/// Texts in quotes, which are joined, or numbers with suffixes of their type ("1.e+20f, 3b").
+template <class F> io::Contents::Attribute attribute_of(const std::string& value, const F& fail) {
+  io::Contents::Attribute a;
+  a.is_text = value[0] == '"';
+  a.is_number = !a.is_text;
+  bool quoted = false;
+  for (std::size_t n = 0; a.is_text && n < value.size(); ++n) {
+    if (value[n] == '"') {
+      quoted = !quoted;
+    } else if (quoted) {
+      a.text += value[n] == '\\' && n + 1 < value.size() && value[++n] == 'n' ? '\n' : value[n];
+    }
+  }
+  if (quoted) fail("'\"' at the end of a text");
+  if (a.is_text) return a;
+  for (const std::string& number : split(value, ',')) {
+    char* end = nullptr;
+    a.numbers.push_back(std::strtod(number.c_str(), &end));
+    if (end == number.c_str()) fail("a text in quotes or numbers");
+  }
+  return a;
+}
+
+} // namespace
+
+io::Contents parse_cdl(const std::string& text, const std::string& name) {
+  io::Contents header;
+  std::istringstream lines(text);
+  std::string line, section;
+  int number = 1;
+  const auto where = [&] { return "file '" + name + "', line " + std::to_string(number); };
+  const auto fail = [&](const std::string& expected) {
+    throw Error(where() + ": expected " + expected + ", found '" + io::printable(line, 80) + "'");
+  };
+  for (; std::getline(lines, line); ++number) {
+    const bool is_value = line.find(" = ") != std::string::npos && section == "variables:";
+    std::string head = line.substr(0, line.find(is_value ? " = " : "//"));
+    for (char& mark : head) mark = mark == '(' || mark == ')' || mark == ',' ? ' ' : mark;
+    const auto words = words_of(head);
+    if (words.empty()) continue;
+    if (section.empty()) {
+      if (words[0] != "netcdf" || words.back() != "{") fail("'netcdf NAME {'");
+      section = "{";
+    } else if (line == "dimensions:" || line == "variables:" || line == "}") {
+      section = line;
+    } else if (section == "dimensions:") {
+      if (words.size() != 4 || words[1] != "=" || words[3] != ";") fail("'NAME = LENGTH ;'");
+      const bool grows = words[2] == "UNLIMITED";
+      const std::int64_t length = grows ? 0 : whole_number(words[2], 1, 1ll << 40, where());
+      if (grows && header.record_dimension < 0)
+        header.record_dimension = static_cast<int>(header.dimensions.size());
+      header.dimensions.push_back({words[0], static_cast<std::size_t>(length), grows});
+    } else if (is_value) { // [string] [VARIABLE]:ATTRIBUTE = VALUE ;
+      const std::size_t colon = words.back().find(':');
+      const std::string owner = words.back().substr(0, colon);
+      auto* attributes = &header.attributes;
+      for (auto& v : header.variables) {
+        if (v.name == owner) attributes = &v.attributes;
+      }
+      if (colon == std::string::npos || (attributes == &header.attributes && !owner.empty()))
+        fail("an attribute of the file or of a variable above");
+      std::string value = line.substr(line.find(" = ") + 3);
+      while (!ends_with(value, " ;") && std::getline(lines, line)) {
+        value += line;
+        ++number;
+      }
+      if (!ends_with(value, " ;")) fail("';' at the end of an attribute");
+      attributes->push_back(attribute_of(value.substr(0, value.size() - 2), fail));
+      attributes->back().name = words.back().substr(colon + 1);
+    } else { // TYPE VARIABLE(DIMENSION, ...) ;
+      if (section != "variables:" || words.size() < 3 || words.back() != ";")
+        fail("'dimensions:', 'variables:', 'TYPE NAME(DIMENSION, ...) ;' or '}'");
+      io::Contents::Variable& v = header.variables.emplace_back();
+      v.type = words[0];
+      v.name = words[1];
+      for (std::size_t n = 2; n + 1 < words.size(); ++n) {
+        const auto* d = io::find(header.dimensions, words[n]);
+        if (d == nullptr) fail("a dimension above for '" + words[n] + "'");
+        v.axes.push_back(static_cast<std::size_t>(d - header.dimensions.data()));
+      }
+    }
+  }
+  line = "the end";
+  if (section != "}") fail("'}' at the end");
+  return header;
+}
+
+} // namespace nunatak::bench

@@ -1,0 +1,192 @@
+// Decompositions that are computed. See workload.hpp.
+#include "miniapp/base/error.hpp"
+#include "miniapp/bench/workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numeric>
+
+namespace nunatak::bench {
+
+namespace {
+
+using Ranks = std::vector<std::size_t>;
+
+/// Factors of `ranks`: patches as square as possible.
+Ranks square_patches(const Indices& shape, std::size_t ranks) {
+  if (shape.size() == 1) return {ranks};
+  std::size_t best = 1;
+  const auto outline = [&](std::size_t py) { // half the perimeter of a patch
+    return static_cast<double>(shape[0]) / static_cast<double>(py) +
+           static_cast<double>(shape[1]) * static_cast<double>(py) / static_cast<double>(ranks);
+  };
+  for (std::size_t py = 1; py <= ranks; ++py) {
+    if (ranks % py == 0 && outline(py) < outline(best)) best = py;
+  }
+  return {best, ranks / best};
+}
+
+/// As equal as possible, the larger one first.
+Ranks equal_factors(const Indices&, std::size_t ranks) {
+  const Ranks small_first = square_patches({1, 1}, ranks);
+  return {small_first[1], small_first[0]};
+}
+
+/// Place of cell (x, y) of a square with 2^k x 2^k cells on Hilbert's curve.
+std::uint64_t hilbert(int k, std::uint64_t x, std::uint64_t y) {
+  std::uint64_t place = 0;
+  for (std::uint64_t side = std::uint64_t{1} << k >> 1; side > 0; side /= 2) {
+    const bool right = (x & side) != 0, up = (y & side) != 0;
+    place = 4 * place + (right ? (up ? 2 : 3) : (up ? 1 : 0));
+    x &= side - 1;
+    y &= side - 1;
+    if (up) continue;
+    if (right) {
+      x = side - 1 - x;
+      y = side - 1 - y;
+    }
+    std::swap(x, y);
+  }
+  return place;
+}
+
+/// Equal pieces of a curve for the ranks: the rank of each cell, from its place on the curve.
+Ranks deal_curve(const std::vector<std::uint64_t>& place, std::size_t ranks) {
+  std::vector<std::size_t> order(place.size()), owner(place.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return place[a] < place[b]; });
+  for (std::size_t n = 0; n < order.size(); ++n) owner[order[n]] = n * ranks / order.size();
+  return owner;
+}
+
+/// Columns on the spectral elements of a cubed sphere, 6 ne^2 with nine columns of their own each,
+/// numbered one after another, and two more: elements in equal pieces of a curve.
+Ranks cubed_sphere(const Indices& shape, std::size_t ranks) {
+  const double faces = std::max(54.0, static_cast<double>(shape[0]) - 2.0) / 54.0;
+  const auto ne = static_cast<std::size_t>(std::lround(std::sqrt(faces)));
+  int k = 0;
+  while (std::size_t{1} << k < ne) ++k;
+  std::vector<std::uint64_t> place(6 * ne * ne);
+  for (std::size_t e = 0; e < place.size(); ++e)
+    place[e] = (e / ne / ne << 2 * k) + hilbert(k, e % ne, e / ne % ne);
+  const Ranks of_element = deal_curve(place, ranks);
+  Ranks owner(shape[0]);
+  for (std::size_t c = 0; c < owner.size(); ++c)
+    owner[c] = of_element[std::min(c / 9, place.size() - 1)];
+  return owner;
+}
+
+/// Physics: every second column is exchanged with the rank half the curve away.
+Ranks exchanged_sphere(const Indices& shape, std::size_t ranks) {
+  Ranks owner = cubed_sphere(shape, ranks);
+  for (std::size_t c = 1; c < owner.size(); c += 2) owner[c] = (owner[c] + ranks / 2) % ranks;
+  return owner;
+}
+
+/// Numbers that do not follow the pieces of an unstructured mesh: every cell is a run.
+Ranks golden(const Indices& shape, std::size_t ranks) {
+  const std::size_t n = shape[0];
+  auto step = static_cast<std::size_t>(0.618 * static_cast<double>(n)); // from place to place
+  while (std::gcd(step, n) != 1) ++step;
+  Ranks owner(n);
+  for (std::size_t c = 0; c < n; ++c) owner[c] = c * step % n * ranks / n;
+  return owner;
+}
+
+/// Land cells, row by row, in 20 segments per rank, dealt round-robin; the others in equal pieces.
+Ranks land_segments(const Indices& shape, std::size_t ranks) {
+  Ranks owner(shape[0] * shape[1]), land, ocean;
+  for (std::size_t c = 0; c < owner.size(); ++c) {
+    const double y = static_cast<double>(c / shape[1]), x = static_cast<double>(c % shape[1]);
+    const bool is_land = is_continent((y + 0.5) / static_cast<double>(shape[0]),
+                                      (x + 0.5) / static_cast<double>(shape[1]));
+    (is_land ? land : ocean).push_back(c);
+  }
+  for (std::size_t n = 0; n < land.size(); ++n)
+    owner[land[n]] = n * 20 * ranks / land.size() % ranks;
+  for (std::size_t n = 0; n < ocean.size(); ++n) owner[ocean[n]] = n * ranks / ocean.size();
+  return owner;
+}
+
+/// 80 4^k triangles of an icosahedron, numbered root by root, the four parts of a triangle one
+/// after another; the ranks have equal pieces of Hilbert's curve through the unfolded icosahedron,
+/// so that a rank's edge cuts the parts into shorter runs.
+Ranks icosahedron(const Indices& shape, std::size_t ranks) {
+  const std::size_t of_root = shape[0] / 20;
+  int k = 0;
+  while (std::size_t{4} << 2 * k < of_root) ++k;
+  if (std::size_t{80} << 2 * k != shape[0])
+    throw Error("decomposition icosahedron: expected 80 4^k cells, found " +
+                std::to_string(shape[0]));
+  using Point = std::complex<double>;
+  const int bits = k + 6; // cells of the curve are smaller than a triangle
+  const double height = std::sqrt(0.75), size = std::ldexp(1.0, bits) / 8;
+  std::vector<std::uint64_t> place;
+  for (std::size_t cell = 0; cell < shape[0]; ++cell) {
+    const std::size_t root = cell / of_root, row = root / 5;
+    const double x = static_cast<double>(root % 5) + 0.5 * static_cast<double>((row + 1) / 2),
+                 low = height * static_cast<double>((row + 1) / 2),
+                 tip = row % 2 == 0 ? low + height : low - height;
+    Point a(x, low), b(x + 1, low), c(x + 0.5, tip);
+    for (int digit = k; digit >= 0; --digit) {
+      const Point ab = (a + b) / 2.0, bc = (b + c) / 2.0, ca = (c + a) / 2.0;
+      const std::size_t part = cell >> 2 * digit & 3;
+      a = part == 1 ? ab : part == 2 ? ca : part == 3 ? bc : a;
+      b = part == 0 ? ab : part == 2 ? bc : part == 3 ? ca : b;
+      c = part == 0 ? ca : part == 1 ? bc : part == 3 ? ab : c;
+    }
+    const Point middle = (a + b + c) / 3.0 * size;
+    place.push_back(hilbert(bits, static_cast<std::uint64_t>(middle.real()),
+                            static_cast<std::uint64_t>(middle.imag())));
+  }
+  return deal_curve(place, ranks);
+}
+
+} // namespace
+
+bool is_continent(double y, double x) {
+  return (x < 0.36 && y > 0.48) || (x > 0.60 && x < 0.70 && y > 0.20) || y < 0.06;
+}
+
+Deal deal_runs(std::size_t length) {
+  return [=](const Indices& shape, std::size_t ranks) {
+    Ranks owner(Box{{}, shape}.elements());
+    for (std::size_t c = 0; c < owner.size(); ++c) owner[c] = c / length % ranks;
+    return owner;
+  };
+}
+
+Deal deal_owners(const std::vector<double>& map, const Indices& whole) {
+  const auto [least, most] = std::minmax_element(map.begin(), map.end());
+  return
+      [=, first = *least, parts = *most - *least + 1.0](const Indices& shape, std::size_t ranks) {
+        Ranks owner;
+        Indices index(shape.size(), 0);
+        do {
+          std::size_t cell = 0; // of the whole map
+          for (std::size_t d = 0; d < shape.size(); ++d)
+            cell = cell * whole[d] + index[d] * whole[d] / shape[d];
+          owner.push_back(static_cast<std::size_t>(map[cell] - first) * ranks /
+                          static_cast<std::size_t>(parts));
+        } while (io::next_index(index, shape));
+        return owner;
+      };
+}
+
+const std::vector<Ownership>& decompositions() {
+  static const std::vector<Ownership> all = {
+      {"blocks", false, square_patches, 2},
+      {"factors", false, equal_factors, 2},
+      {"owners", true, nullptr, 7},
+      {"runs", true, nullptr, 7},
+      {"golden", true, golden, 1},
+      {"land-segments", true, land_segments, 2},
+      {"cubed-sphere", true, cubed_sphere, 1},
+      {"cubed-sphere-exchanged", true, exchanged_sphere, 1},
+      {"icosahedron", true, icosahedron, 1}};
+  return all;
+}
+
+} // namespace nunatak::bench
