@@ -9,7 +9,7 @@ import argparse
 import json
 import pathlib
 
-from scaling_study.plots import STYLE, plt, styles
+from scaling_study.plots import STYLE, plt, styles, write
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("report", type=pathlib.Path)
@@ -36,4 +36,4 @@ for axes, label in ((speed, "simulated years per day, modelled"), (fraction, "ou
     axes.set_xlabel("virtual ranks that compute")
     axes.set_ylabel(label)
 figure.legend(loc="outside upper center", ncols=len(methods) + 1)
-figure.savefig(arguments.output)
+write(figure, arguments.output)

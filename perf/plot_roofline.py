@@ -10,7 +10,7 @@ import argparse
 import json
 import pathlib
 
-from scaling_study.plots import BLUE, ORANGE, STYLE, plt
+from scaling_study.plots import BLUE, ORANGE, STYLE, plt, write
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("report", type=pathlib.Path, help="what bench_kernels prints")
@@ -42,4 +42,4 @@ axes.set_xlabel(f"counted bytes per second over those of the triad ({report['tri
                 f"threads {report['threads']}, {grid['dx'] / 1000:g} km)\nbars: medians of {report['repetitions']} steps; marks: the fastest", fontsize=9)
 axes.grid(axis="y", visible=False)
 axes.tick_params(axis="y", length=0)
-figure.savefig(arguments.output)
+write(figure, arguments.output)

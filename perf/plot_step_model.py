@@ -9,7 +9,7 @@ import argparse
 import json
 import pathlib
 
-from scaling_study.plots import LINES, STYLE, plt
+from scaling_study.plots import LINES, STYLE, plt, write
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("report", type=pathlib.Path)
@@ -45,4 +45,4 @@ axes.minorticks_off()
 axes.set_xlabel("virtual ranks")
 axes.set_ylabel("modelled time of a step from rest (ms)")
 figure.legend(loc="outside right upper", fontsize=9)
-figure.savefig(arguments.output)
+write(figure, arguments.output)

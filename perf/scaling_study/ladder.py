@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The ladder: one problem on rungs from PISM's methods to the default (perf/studies/ladder.yaml). Its figure in the report has a bar of
-compute and output for each rung. As a program it models the rungs on virtual ranks, for the last panel of that figure:
+compute and output for each rung, and how many times as long each takes as the next one. As a program it models the rungs on virtual ranks, for the last panel of that figure:
 
     perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step --json study-ladder-cluster/model.json \\
         -grid_dx 8km -refine 4 -virtual_ranks 1024 -steps 2 -output_every 10
@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 RUNG = "rung="  # how the curves of such a study begin
+PARTS = {"total": ("run", "black", "o"), "compute": ("compute", "#0072B2", "s"), "output": ("output", "#D55E00", "^")}  # name, colour, marker
 SAME = 1e-6  # relative: the tolerance of the solver of the stress balance
 MODEL = "model.json"  # in the folder of results
 # options of nunatak-step: {rung: method of output}. All rungs have nunatak's SSA solver there; `pnetcdf` has the two phases of collective
@@ -48,25 +49,39 @@ def read_model(study):
         study.complain(f"{MODEL}: expected what perf/scaling_study/ladder.py writes, found none ({texts.one_line(error)})")
 
 
-def steps_table(points):
-    """How many times as long each rung takes as the next one, with its interval: the run, compute, output."""
-    from . import page, parts
-    rows = []
-    p = points[points.curve.str.startswith(RUNG) & points.part.isin(parts.SUMS)]
-    for machine, mode, cores in dict.fromkeys(zip(p.machine, p["mode"], p.cores)):
-        here = p[(p.machine == machine) & (p["mode"] == mode) & (p.cores == cores)]
+def steps(points):
+    """How many times as long each rung takes as the next one, with its interval: the run, compute, output. Where cores are shared, compute is
+    compared by processor time, and the run, in which it waits, not at all."""
+    from . import paper, parts
+    found = []
+    p = points[points.curve.str.startswith(RUNG) & points.part.isin(PARTS)]
+    for (machine, mode, cores), here in p.groupby(["machine", "mode", "cores"], sort=False):
         rungs = list(dict.fromkeys(here.curve))
         of = {(row["curve"], row["part"]): row for row in here.to_dict("records")}
-        for one, other in zip(rungs, rungs[1:]):
-            cells = [page.ratio(of[one, part], of[other, part]) if {(one, part), (other, part)} <= of.keys() else "-"
-                     for part in ("total", "compute", "output")]
-            rows.append({"style": "", "cells": [f"{one.removeprefix(RUNG)} / {other.removeprefix(RUNG)}", page.cores_text(next(here.itertuples())),
-                                             *cells]})
-    return {"head": ["each rung over the next", "cores", "run", "compute", "output"], "rows": rows}
+        for one, other, part in ((*pair, part) for pair in zip(rungs, rungs[1:]) for part in PARTS):
+            upper, lower, in_processor_time = paper.comparable(of.get((one, part)), of.get((other, part))) or (None, None, None)
+            if in_processor_time is None or in_processor_time and part == parts.TOTAL:
+                continue
+            low, high = parts.interval(upper["times"], lower["times"])
+            found.append({"machine": machine, "mode": mode, "cores": cores, "nodes": upper["nodes"], "rung": one.removeprefix(RUNG), "next": other.removeprefix(RUNG),
+                          "part": part, "processor_time": in_processor_time, "ratio": {"median": upper["median"] / lower["median"], "low": low, "high": high}})
+    return found
+
+
+def steps_table(found):
+    """A row for each step from rung to rung."""
+    from . import page
+    cells = {}
+    for one in found:
+        low, high = one["ratio"]["low"], one["ratio"]["high"]
+        text = page.number(one["ratio"]["median"]) + (f" ({page.number(low)} to {page.number(high)})" if low is not None else "") + "†" * one["processor_time"]
+        cells.setdefault((one["machine"], one["cores"], one["rung"], one["next"]), {})[one["part"]] = text
+    return {"head": ["each rung over the next", "cores", "run", "compute", "output"],
+            "rows": [{"style": "", "cells": [f"{rung} / {other}", cores, *[of.get(part, "-") for part in PARTS]]} for (_, cores, rung, other), of in cells.items()]}
 
 
 def draw(figures, studies):
-    """Bars in the order of the rungs, a panel for each number of cores and one for each model."""
+    """Bars in the order of the rungs, a panel for each number of cores and one for each model; below them the ratios from rung to rung."""
     import pandas
 
     from . import page, parts
@@ -82,14 +97,17 @@ def draw(figures, studies):
         title = f"{first.nodes:.0f} {'node' if first.nodes == 1 else 'nodes'}, {page.cores_text(first)} {figures.unit}"
         title += f", {machine}" if p.machine.nunique() > 1 else ""
         panels.append((title, "time of the run (s)" + ("; † cores are shared" if first.shared_cores else ""),
-                       kinds.div(kinds.sum(axis=1), axis=0).mul(total["median"], axis=0), total))
+                       kinds.div(kinds.sum(axis=1), axis=0).mul(total["median"], axis=0), total, [
+                           one for one in figures.rungs if (one["machine"], one["mode"], one["cores"]) == (machine, mode, cores)]))
     for model in (study.model for study in studies if panels and study.model):
         seconds = pandas.DataFrame.from_dict({rung: model["rungs"].get(rung.removeprefix(RUNG).split()[0], {}) for rung in rungs}, orient="index")
-        panels.append((f"{model['ranks']:,} ranks, modelled", f"time of {model['years']:g} years (s)", seconds, None))
+        panels.append((f"{model['ranks']:,} ranks, modelled", f"time of {model['years']:g} years (s)", seconds, None, [
+            {"rung": one.removeprefix(RUNG), "part": part, "ratio": {"median": seconds[part][one] / seconds[part][other], "low": None}}
+            for one, other in zip(rungs, rungs[1:]) for part in ("compute", "output")]))
     if not panels:
         return
-    figure, grid = figures.panels(len(panels), width=3.7, height=3.2, sharey=True)
-    for axes, (title, label, seconds, total) in zip(grid[0], panels):
+    figure, grid = figures.panels(len(panels), 2, width=3.7, height=2.9, sharey="row", sharex=False)
+    for axes, (title, label, seconds, total, _) in zip(grid[0], panels):
         left = 0.0
         for name, (colour, hatch) in BARS.items():
             if name in seconds:
@@ -109,11 +127,29 @@ def draw(figures, studies):
         axes.tick_params(axis="y", length=0)
     grid[0][0].set_yticks(range(len(rungs)), [rung.removeprefix(RUNG) for rung in rungs])
     grid[0][0].invert_yaxis()
+    for axes, (*_, found) in zip(grid[1], panels):
+        for shift, (part, (name, colour, marker)) in zip((-0.22, 0, 0.22), PARTS.items()):
+            rows = [one for one in found if one["part"] == part and one["ratio"]["median"] > 0]
+            places = [[rung.removeprefix(RUNG) for rung in rungs].index(one["rung"]) + 0.5 + shift for one in rows]
+            axes.plot([one["ratio"]["median"] for one in rows], places, color=colour, ls="", marker=marker, ms=5, label=f"{name}: times as long")
+            for y, one in zip(places, rows):
+                if one["ratio"]["low"] is not None:
+                    axes.hlines(y, one["ratio"]["low"], one["ratio"]["high"], color=colour, lw=2)
+        axes.axvline(1, color="0.3", lw=1)
+        figures.numbers_axis(axes, "x")
+        axes.set_xlabel("time of a rung over that of the next", fontsize=9)
+        axes.grid(axis="y", visible=False)
+        axes.tick_params(axis="y", length=0)
+    names = [rung.removeprefix(RUNG) for rung in rungs]
+    grid[1][0].set_yticks([n + 0.5 for n in range(len(rungs) - 1)], [f"{one.split()[0]} to {other}" for one, other in zip(names, names[1:])])
+    grid[1][0].set_ylim(len(rungs) - 1, 0)
     caption = ("The same problem, rung by rung from PISM's methods to those of the default: compute and output stacked (means over ranks), "
-               "median and range of the run.")
-    if panels[-1][-1] is None:
+               "median and range of the run. Below, how many times as long each rung takes as the next one, with the bootstrap interval of 95 %"
+               " (of computing where cores are shared: processor time).")
+    if panels[-1][3] is None:
         caption += " Modelled: nunatak's SSA solver on all rungs, and two-phase writes for netcdf4, so that the upper rungs are lower bounds."
-    figures.save(figure, "ladder.png", caption, grid[0][0].get_legend_handles_labels())
+    handles = [sum(both, []) for both in zip(*(axes.get_legend_handles_labels() for axes in grid[:, 0]))]
+    figures.save(figure, "ladder.png", caption, handles)
 
 
 def model(program, options):

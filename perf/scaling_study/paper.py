@@ -169,7 +169,7 @@ def draw(figures, studies):
             figures.line(axes, rows[(rows.machine == one[0]) & (rows.curve == one[1])], style, figures.label(one))
         figures.times_axis(axes)
         figures.cores_axis(axes, figures.points[figures.points.part == part])
-        axes.set_title(part)
+        axes.set_title(part + (f", {rows.nodes.iloc[0]:.0f} nodes" if rows.nodes.nunique() == 1 else ""))
     grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if figures.in_processor_time else ""))
     handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     figures.save(figure, "paper.png", "What the findings of the paper are about. Median, and all repetitions within the bars.",

@@ -2,6 +2,7 @@
 markers are points that are not compared (cores are shared). A bar over a point spans all repetitions.
 """
 import itertools
+import os
 import re
 import textwrap
 
@@ -26,6 +27,17 @@ STYLE = {"font.size": 10, "axes.grid": True, "grid.color": "0.9", "axes.axisbelo
          "axes.spines.right": False, "legend.frameon": False, "savefig.dpi": 160, "figure.constrained_layout.use": True,
          "hatch.linewidth": 0.6, "lines.linewidth": 1.6, "lines.markersize": 6}
 
+ROW = "NUNATAK_ROW"  # variable: the row of docs/results.md whose command runs
+
+
+def write(figure, path, footnote=""):
+    """Below the picture its footnote, and the row that it comes from."""
+    row = os.environ.get(ROW)
+    footnote = "; ".join(filter(None, [footnote, row and f"row {row} of docs/results.md"]))
+    figure.supxlabel(textwrap.fill(footnote, int(figure.get_figwidth() * 18)), fontsize=7, color="0.35", ha="left", x=0.01)  # about 18 of these letters to an inch
+    figure.savefig(path)
+    plt.close(figure)
+
 
 def styles(curves):
     """A line for each curve: the colour of its format, if it names one; a marker and dashes of its own."""
@@ -46,12 +58,15 @@ class Figures:
         self.styles = dict(zip(self.series, styles(curve for _, curve in self.series)))
         shared = points[(points.part == parts.COMPUTE) & ~points.comparable]
         self.in_processor_time = set(shared.machine) if points.processor.notna().any() else set()  # machines
+        self.rungs = []  # steps of a ladder
         self.virtual, self.laws, self.alike = {}, [], False  # points on virtual ranks by mode; do all curves compute alike?
         self.made = []
         plt.rcParams.update(STYLE)
 
     def draw(self):
-        """[(name of the file, caption), ...]"""
+        """[(name of the file, caption), ...]; rungs, which each have a point or two, have a figure of their own in place of these."""
+        if self.rungs:
+            return self.made
         if self.points.cores.nunique() > 1 or self.virtual:
             self.scaling()
         else:
@@ -99,10 +114,14 @@ class Figures:
 
     def times_axis(self, axes):
         """Logarithmic, with numbers that one reads: 2, 5, 10."""
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        self.numbers_axis(axes, "y")
+
+    def numbers_axis(self, axes, which):
+        axes.set(**{f"{which}scale": "log"})
+        axis = getattr(axes, f"{which}axis")
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
     def fair(self, rows):
         """Computing of a figure whose points do not all have cores of their own, in processor time, which does not depend on who else runs;
@@ -128,10 +147,7 @@ class Figures:
         if handles:
             wide = 0.6 + 0.075 * max(map(len, handles[1]))  # inches of a column: a line, and the longest name
             figure.legend(*handles, loc="outside upper center", ncols=max(1, int(figure.get_figwidth() / wide)), fontsize=9)
-        footnote = textwrap.fill(self.footnote, int(figure.get_figwidth() * 18))  # about 18 of these letters to an inch
-        figure.supxlabel(footnote, fontsize=7, color="0.35", ha="left", x=0.01)
-        figure.savefig(self.folder / name)
-        plt.close(figure)
+        write(figure, self.folder / name, self.footnote)
         self.made.append((name, caption))
 
     # -- the figures

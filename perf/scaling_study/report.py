@@ -60,16 +60,16 @@ def make(folder, studies, complaints):
     figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress)
     figures.virtual = next((study.virtual for study in studies if study.virtual), {})
     figures.alike = all(computes_alike(study.settings.get("vary") or {}) for study in studies)
-    figures.laws = laws
+    figures.laws, figures.rungs = laws, ladder.steps(points)
     ladder.draw(figures, studies)
     drawn = figures.draw()
     paper.draw(figures, studies)
     progress("tables")
     found = paper.entries(studies, points)
     page.write(folder, studies, points, field, drawn, title, subtitle, complaints,
-               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws, paper.table(found))
+               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws, paper.table(found), ladder.steps_table(figures.rungs))
     write_table(folder, points, field)
-    write_json(folder, studies, points, field, laws, complaints, found)
+    write_json(folder, studies, points, field, complaints, laws=laws, paper=found, rungs=figures.rungs)
     progress()
     print_table(points, field, unit)
     for one in found:
@@ -150,10 +150,10 @@ def write_table(folder, points, field):
     pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False, float_format="%.6g")
 
 
-def write_json(folder, studies, points, field, laws, complaints, found):
+def write_json(folder, studies, points, field, complaints, **more):
     studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine} for s in studies]
     result = {"studies": studies, "complaints": complaints, "points": points.drop(columns="times").to_dict("records"),
-              "metrics": field.to_dict("records"), "laws": laws, "paper": found}
+              "metrics": field.to_dict("records"), **more}
     (folder / "results.json").write_text(json.dumps(tidy(result), indent=1, default=str) + "\n", encoding="utf-8")
 
 

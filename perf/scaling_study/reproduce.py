@@ -1,5 +1,5 @@
 """`perf/study reproduce [ROW...|--quick|--all]`: runs the commands of rows as a stranger would, and lays what they give next to what was
-measured before. The rows of this machine go into a file, to be sent back.
+measured before. The rows of this machine go into a file, to be sent back, after each row: a row that fails, or an end at any time, loses no other.
 """
 import contextlib
 import datetime
@@ -11,10 +11,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 
 import yaml
 
-from . import jobs, machine, result_pages, rows
+from . import jobs, machine, plots, result_pages, rows
+from .results import replace
 from .study_file import StudyError
 from .texts import number
 
@@ -42,32 +44,45 @@ def main(arguments):
     except OSError as error:
         raise StudyError(f"--output: file '{arguments.output}': expected to write it, found: {error.strerror}") from None
     wanted = [name for name, row in known.items() if arguments.all or name in arguments.rows or arguments.quick and row.get("quick") == "yes"]
-    here, found, failed = facts(build), {}, []
-    for name in wanted:
-        lacking = [ABSENT[need][1] for need in known[name]["needs"] if not ABSENT[need][0]()]
+    here, now = facts(build), commit()
+    found, table = done_before(arguments, here, now) if arguments.go_on else ({}, {})
+    wanted = [name for name in wanted if name not in found]
+    whole, began = sum(map(minutes, map(known.get, wanted))), time.monotonic()
+    for place, name in enumerate(wanted):
+        row, start = known[name], time.monotonic()
+        lacking = [ABSENT[need][1] for need in row["needs"] if not ABSENT[need][0]()]
+        print(f"\n{name}: row {place + 1} of {len(wanted)}, about {minutes(row):g} min; {(start - began) / 60:.0f} of about {whole:.0f} min", flush=True)
         if lacking:
-            print(f"\n{name}: left out: {'; '.join(lacking)}", flush=True)
-            failed += [name] if name in arguments.rows else []
-            continue
-        began = time.monotonic()
-        try:
-            values = measure(name, known[name], build, arguments)
-        except (StudyError, OSError, ValueError, LookupError, ZeroDivisionError) as error:
-            print(f"\n{name}: FAILED: {error}", flush=True)
-            failed.append(name)
-            continue
-        found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": commit(), "runs": arguments.runs or int(known[name].get("runs", 1)),
-                       "minutes": round((time.monotonic() - began) / 60, 1), "values": values}
-        if not compare(name, known[name], values, before, here):
-            failed.append(name)
-        keep(arguments.output, {"machines": {"here": here}, "rows": found})
-    if found:
-        print(f"\nwrote {arguments.output}: the rows of this machine")
+            table[name] = f"left out: {'; '.join(lacking)}"
+        else:
+            try:
+                values = measure(name, row, build, arguments)
+                found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": now, "runs": arguments.runs or int(row.get("runs", 1)),
+                               "minutes": round((time.monotonic() - start) / 60, 1), "values": values}
+                table[name] = compare(name, row, values, before, here)
+            except (StudyError, subprocess.SubprocessError, OSError, ValueError, LookupError, TypeError, ArithmeticError) as error:
+                table[name] = f"FAILED: {error}"
+        if name not in found:
+            print(table[name], flush=True)
+        keep(arguments.output, {"machines": {"here": here}, "rows": found, "table": table})
+    print("\n" + "\n".join(f"{name:22s} {found[name]['minutes'] if name in found else '-':>5} min  {' '.join(text.splitlines()[:1])}" for name, text in table.items()))
+    print(f"\nwrote {arguments.output}: the rows of this machine, and this table")
     if found and arguments.record:
-        record(before, here, found)
+        record(here, found)
         result_pages.write(sections, rows.measured())
         print(f"wrote {rows.MEASURED.relative_to(ROOT)}, README.md and docs/results.md")
-    return 1 if failed else 0
+    return 1 if any("FAILED" in text or "DIFFERS" in text or "left out" in text and name in arguments.rows for name, text in table.items()) else 0
+
+
+def minutes(row):
+    return float(row.get("minutes", 5))
+
+
+def done_before(arguments, here, now):
+    """What the file of this machine has of this commit: its rows, and their lines of the table."""
+    there = yaml.safe_load(pathlib.Path(arguments.output).read_text(encoding="utf-8")) or {}
+    found = {name: row for name, row in there.get("rows", {}).items() if row["commit"] == now and there["machines"]["here"] == here}
+    return found, {name: there["table"].get(name, "") for name in found}
 
 
 def show(known, before):
@@ -111,18 +126,20 @@ def measure(name, row, build, arguments):
     count = arguments.runs or int(row.get("runs", 1))
     found = {figure: [] for figure in row["figures"]}
     for run in range(count):
-        print(f"\n{name}{f', run {run + 1} of {count}' if count > 1 else ''}: about {row.get('minutes', '?')} min\n{row['command'].rstrip()}", flush=True)
+        print(f"run {run + 1} of {count}" if run else row["command"].rstrip(), flush=True)
         with out_folder(name, arguments.keep) as folder:
             execute(name, row, build, folder)
             for figure, how in row["figures"].items():
                 found[figure].append(rows.figure_of(folder, how))
+            for picture, made in row.get("pictures", {}).items() if arguments.record else ():
+                shutil.copyfile(pathlib.Path(folder, made), ROOT / "docs" / "img" / picture)
     return {figure: [float(f"{one:.6g}") for one in rows.together(values)] for figure, values in found.items()}
 
 
 def out_folder(name, keep):
     """$OUT of a command: a new one that goes, or that of the row in the folder `keep`."""
     if not keep:
-        return tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-")
+        return tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-", ignore_cleanup_errors=True)
     folder = pathlib.Path(keep).resolve() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -133,10 +150,10 @@ def execute(name, row, build, folder):
     """In a group of processes of its own, which ends with it, and with an emulated cluster of its own."""
     words = ["/bin/bash", "-e", "-o", "pipefail", "-c", f". scripts/environment.sh\n{row['command']}"]
     path = os.pathsep.join([*(str(build / sub) for sub in ("miniapp", "perf")), str(ROOT / "perf"), str(ROOT / "perf" / "cluster"), os.path.dirname(sys.executable), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "OUT": folder, "BUILD": str(build), "OMP_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
+    environment = {**os.environ, "PATH": path, "OUT": folder, "BUILD": str(build), "OMP_NUM_THREADS": "1", "OMP_PROC_BIND": "false", plots.ROW: name}
     if "cluster" in row["needs"]:
         environment["NUNATAK_CLUSTER"] = machine.cluster_folder(folder)
-    limit = 60 * (5 + 4 * float(row.get("minutes", 5)))
+    limit = 60 * (5 + 4 * minutes(row))
     with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
         job = subprocess.Popen(words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
@@ -145,38 +162,42 @@ def execute(name, row, build, folder):
         except subprocess.TimeoutExpired:
             status = f"not at its end after {limit / 60:.0f} min"
         finally:
-            if job.poll() is None:
-                os.killpg(job.pid, signal.SIGTERM)
-                job.wait()
+            for word in (signal.SIGTERM, signal.SIGKILL):
+                if job.poll() is None:
+                    os.killpg(job.pid, word)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        job.wait(60)
             if "cluster" in row["needs"]:
-                subprocess.run([ROOT / "perf" / "cluster" / "cluster", "down"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+                subprocess.run([ROOT / "perf" / "cluster" / "cluster", "down"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=120)
     if status:
         tail = pathlib.Path(folder, "log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
         raise StudyError(f"{name}: {status}\n" + "\n".join(tail))
 
 
 def compare(name, row, values, before, here):
-    """Prints old, new, their ratio and the verdict; False if a count differs."""
+    """Prints old, new, their ratio and the verdict; how many figures have which verdict, and which are worse or differ."""
     old = before["rows"].get(name)
     there = before["machines"].get(old["machine"], {}) if old else {}
     same = all(there.get(key) == here[key] for key in ("cpu", "cores"))
-    good = True
+    verdicts, worse = Counter(), []
     print(f"{'':44s} {'before':>10s} {'now':>10s} {'ratio':>7s}  verdict")
     for figure, new in values.items():
         was = old["values"].get(figure) if old else None
         said = rows.verdict(row["figures"][figure], was, new, same) if was else "new"
-        good = good and said != "DIFFERS"
         ratio = number(new[0] / was[0]) if was and was[0] else "-"
+        verdicts[said] += 1
+        worse += [f"{figure}: {number(was[0])}, now {number(new[0])}"] if said in ("DIFFERS", "worse") else []
         print(f"{figure:44s} {number(was[0]) if was else '-':>10s} {number(new[0]):>10s} {ratio:>7s}  {said}", flush=True)
-    return good
+    return "; ".join([", ".join(f"{times} {said}" for said, times in verdicts.items()), *worse])
 
 
 def keep(path, what):
-    pathlib.Path(path).write_text(yaml.safe_dump(what, sort_keys=False, allow_unicode=True, default_flow_style=None, width=140), encoding="utf-8")
+    replace(pathlib.Path(path), yaml.safe_dump(what, sort_keys=False, allow_unicode=True, default_flow_style=None, width=140))
 
 
-def record(before, here, found):
+def record(here, found):
     """Replaces the rows, and gives the machine a letter."""
+    before = rows.measured()
     letter = next((name for name, there in before["machines"].items() if here.items() <= there.items()), None)
     if letter is None:
         letter = next(chr(code) for code in range(ord("A"), ord("Z") + 1) if chr(code) not in before["machines"])

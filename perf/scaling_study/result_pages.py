@@ -85,8 +85,9 @@ def block(name, row, there):
     text = [f"**{said(row['claim'], there)}**" + (f" {row['holds'].strip()}" if row.get("holds") else ""), ""]
     text += ["    " + line if line else "" for line in row["command"].rstrip().splitlines()] + [""]
     text += table(row, there["values"]) + [""]
-    if row.get("picture"):
-        text += [f"![{name}]({row['picture']})", ""]
+    for picture in row.get("pictures", ()):
+        if (PAGE.parent / "img" / picture).exists():  # drawn by a run with --record
+            text += [f"![{name}](img/{picture})", ""]
     if row.get("text"):
         text += [row["text"].rstrip(), ""]
     facts = [f"`{name}`", f"machine {there['machine']}", there["date"], there["commit"], f"{there['runs']} run{'s' if there['runs'] > 1 else ''}",

@@ -7,6 +7,7 @@ perf/results/*.yaml has the rows, a section of docs/results.md in each file; per
       ratio: {value: "io.json methods[method=serial].seconds", over: "io.json methods[method=direct].seconds", better: higher}
       "{w}: {m}": {each: {w: [F, G], m: [direct, serial]}, value: "{w}.json methods[method={m}].seconds"}     # of a table
 
+`pictures` of a row: {name in docs/img: file below $OUT that its command draws}; --record puts them there.
 `value` and `over`: a file, and the way to a number in it, or to what has `median`, `min` and `max` (or `low`, `high`); or /a regular expression/ in a text.
 """
 import itertools
@@ -25,7 +26,7 @@ MEASURED = FOLDER / "measured.yaml"
 NEEDS = ("cluster", "pism", "gpu")
 BETTER = ("higher", "lower", "same", "either")  # same: a count, equal on every machine
 SECTION = ("title", "text", "rows")
-ROW = ("claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "picture", "text")
+ROW = ("claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "pictures", "text")
 FIGURE = ("value", "over", "better", "each", "unit", "saved", "factor")
 ALONE = 0.1  # the interval of a figure that was measured once: this part of it to either side
 

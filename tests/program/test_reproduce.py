@@ -4,13 +4,14 @@ import os
 import pathlib
 import subprocess
 import sys
+import types
 
 import pytest
 import yaml
 
 ROOT = pathlib.Path(os.environ.get("NUNATAK_SOURCE", "."))
 sys.path.insert(0, str(ROOT / "perf"))
-from scaling_study import result_pages, rows  # noqa: E402
+from scaling_study import reproduce, result_pages, rows  # noqa: E402
 from scaling_study.study_file import StudyError  # noqa: E402
 
 
@@ -49,6 +50,36 @@ def test_a_row_that_says_too_little_is_refused(tmp_path, text, words):
     (tmp_path / "10_a.yaml").write_text(text)
     with pytest.raises(StudyError, match=words):
         rows.read(tmp_path)
+
+
+def test_a_row_that_fails_ends_no_other_and_all_go_on(tmp_path, monkeypatch, capsys):
+    """The table at the end says which failed; --continue runs these alone; --record puts pictures, which name their row, into the docs."""
+    (tmp_path / "10_a.yaml").write_text(f"""title: A
+rows:
+  bad: {{claim: c, command: "test -e {tmp_path}/mended; echo '{{\\"n\\": 3}}' > $OUT/a.json", figures: {{n: {{value: a.json n}}}}}}
+  strange: {{claim: c, command: "echo [] > $OUT/a.json", figures: {{n: {{value: a.json n}}}}}}
+  good: {{claim: "{{n:.0f}}", command: "echo x >> {tmp_path}/runs; echo '{{\\"n\\": 2}}' > $OUT/a.json; echo $NUNATAK_ROW > $OUT/p", figures: {{n: {{value: a.json n}}}}, pictures: {{p.png: p}}}}
+""")
+    known, image = rows.read(tmp_path), tmp_path / "docs" / "img"
+    image.mkdir(parents=True)
+    for place, name, value in ((rows, "read", lambda: known), (rows, "MEASURED", tmp_path / "measured.yaml"), (reproduce, "ROOT", tmp_path), (result_pages, "write", print),
+                               (rows, "measured", lambda: {"machines": {}, "rows": {}}), (reproduce, "build_folder", lambda _: tmp_path),
+                               (reproduce, "facts", lambda _: {"cpu": "x", "cores": 2}), (reproduce, "commit", lambda: "12345678")):
+        monkeypatch.setattr(place, name, value)
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "environment.sh").write_text("")
+    arguments = types.SimpleNamespace(list=False, rows=[], quick=False, all=True, runs=None, program=None, output=str(tmp_path / "here.yaml"), keep=None, record=True,
+                                      go_on=False)
+    assert reproduce.main(arguments) == 1
+    here = yaml.safe_load((tmp_path / "here.yaml").read_text())
+    assert here["rows"].keys() == {"good"} and here["table"]["good"] == "1 new" and here["table"]["bad"].startswith("FAILED: bad: status 1")
+    assert "expected n" in here["table"]["strange"] and (image / "p.png").read_text() == "good\n"
+    (tmp_path / "mended").touch()
+    assert reproduce.main(types.SimpleNamespace(**{**vars(arguments), "go_on": True})) == 1
+    here = yaml.safe_load((tmp_path / "here.yaml").read_text())
+    assert here["rows"]["bad"]["values"]["n"] == [3.0] * 3 and "good" in here["rows"] and (tmp_path / "runs").read_text() == "x\n"
+    assert yaml.safe_load((tmp_path / "measured.yaml").read_text())["rows"].keys() == {"good", "bad"}
+    assert "strange                    - min  FAILED" in capsys.readouterr().out
 
 
 def test_the_pages_say_what_was_measured():

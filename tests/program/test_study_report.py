@@ -207,7 +207,9 @@ def test_a_ladder_has_a_figure_and_the_same_result_on_each_rung(tmp_path, monkey
     model = {"ranks": 16384, "years": 10.0, "rungs": {"0": seconds, "2": seconds}}
     (folder.path / "model.json").write_text(json.dumps(model))
     assert report.main(types.SimpleNamespace(folders=[folder.path], output=None)) == 1
-    assert (folder.path / "page" / "ladder.png").exists()
+    assert {path.name for path in (folder.path / "page").glob("*.png")} == {"ladder.png"}
+    found = json.loads((folder.path / "page" / "results.json").read_text())["rungs"]
+    assert [(one["rung"], one["next"], one["part"], one["ratio"]["median"]) for one in found[:2]] == [("0 PISM", "1 bfs", part, 1.0) for part in ("total", "compute")]
     assert "upper rungs are lower bounds" in (folder.path / "page" / "index.html").read_text()
     assert "expected 18600000 as on the first rung, found 18600100" in capsys.readouterr().err
     for wrong in ({**model, "ranks": "many"}, {**model, "rungs": [1]}, [], 3):
