@@ -62,8 +62,6 @@ def readme(sections, measured):
 def page(sections, measured):
     parts = [MARK + "\n"]
     for name, section in sections.items():
-        if section.get("rows") and not section["rows"].keys() & measured["rows"].keys():
-            continue
         parts.append(f"{'#' if name.startswith('00') else '##'} {section['title']}\n")
         if section.get("text"):
             parts.append(section["text"].rstrip() + "\n")
