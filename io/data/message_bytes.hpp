@@ -1,6 +1,7 @@
 // Bytes of a message: numbers, texts, lists, boxes, a schema, as they lie in memory.
 #pragma once
 
+#include "io/base/agree.hpp"
 #include "io/data/box.hpp"
 #include "io/data/schema.hpp"
 
@@ -19,7 +20,9 @@ using Bytes = std::vector<std::byte>;
 
 /// The members of what a message may hold, in their order in it.
 inline auto members(const Box& b) { return std::tie(b.start, b.count); }
-inline auto members(const Dimension& d) { return std::tie(d.name, d.length, d.distributed); }
+inline auto members(const Dimension& d) {
+  return std::tie(d.name, d.length, d.distributed, d.records);
+}
 inline auto members(const Variable& v) {
   return std::tie(v.name, v.type, v.dimensions, v.attributes);
 }
@@ -115,5 +118,17 @@ private:
   }
   const std::byte* m_next;
 };
+
+/// Gives the value of rank 0 to every rank. Collective: two broadcasts.
+template <class T> void broadcast_value(T& value, MPI_Comm comm) {
+  std::string message;
+  const bool is_root = rank_in(comm) == 0;
+  if (is_root) {
+    const Bytes bytes = Packer(value).bytes();
+    message.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  broadcast(message, comm);
+  if (!is_root) value = Unpacker(reinterpret_cast<const std::byte*>(message.data())).take<T>();
+}
 
 } // namespace nunatak::io

@@ -1,21 +1,86 @@
 #include "io/data/schema.hpp"
 
 #include "io/base/error.hpp"
+#include "io/data/value_sums.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
 
 namespace nunatak::io {
 
+namespace {
+
+constexpr std::array<const char*, 13> type_names = {
+    "byte",   "short", "int",    "int64", "float",  "double",         "ubyte",
+    "ushort", "uint",  "uint64", "char",  "string", "a type of users"};
+
+} // namespace
+
 std::size_t bytes_of(Type type) {
-  return with_type(type, [](auto zero) { return sizeof zero; });
+  constexpr std::array<std::size_t, type_names.size()> bytes = {1, 2, 4, 8, 4, 8, 1, 2, 4, 8, 1};
+  return bytes[static_cast<std::size_t>(type)];
 }
 
-const char* name_of(Type type) {
-  constexpr std::array<const char*, all_types.size()> names = {"int8",  "int16",   "int32",
-                                                               "int64", "float32", "float64"};
-  return names[static_cast<std::size_t>(type)];
+const char* name_of(Type type) { return type_names[static_cast<std::size_t>(type)]; }
+
+Type type_named(const std::string& name) {
+  const auto found = std::find(type_names.begin(), type_names.end(), name);
+  return found == type_names.end() ? Type::other : static_cast<Type>(found - type_names.begin());
+}
+
+Type Attribute::type() const {
+  if (value.index() == 0) return Type::text;
+  return value.index() + 1 == std::variant_size_v<Value> ? Type::string
+                                                         : static_cast<Type>(value.index() - 1);
+}
+
+std::size_t Attribute::length() const {
+  return std::visit([](const auto& v) { return v.size(); }, value);
+}
+
+namespace {
+
+/// f(values) if they are numbers.
+template <class F> void with_numbers(const Attribute::Value& value, const F& f) {
+  std::visit(
+      [&](const auto& v) {
+        if constexpr (std::is_arithmetic_v<typename std::decay_t<decltype(v)>::value_type> &&
+                      !std::is_same_v<std::decay_t<decltype(v)>, std::string>)
+          f(v);
+      },
+      value);
+}
+
+} // namespace
+
+std::vector<double> Attribute::numbers() const {
+  std::vector<double> numbers;
+  with_numbers(value, [&](const auto& v) {
+    for (const auto number : v) numbers.push_back(static_cast<double>(number));
+  });
+  return numbers;
+}
+
+std::vector<std::int64_t> Attribute::integers() const {
+  std::vector<std::int64_t> integers;
+  with_numbers(value, [&](const auto& v) {
+    for (const auto number : v) {
+      const auto wide = static_cast<long double>(number);
+      if (wide == std::trunc(wide) && wide >= -0x1p63L && wide < 0x1p63L)
+        integers.push_back(static_cast<std::int64_t>(number));
+    }
+  });
+  return integers.size() == length() ? integers : std::vector<std::int64_t>{};
+}
+
+std::string plain_text(const std::string& text) {
+  const std::string used = text.substr(0, text.find('\0'));
+  const char* const white = " \t\r\n";
+  const std::size_t first = used.find_first_not_of(white);
+  return first == std::string::npos ? ""
+                                    : used.substr(first, used.find_last_not_of(white) + 1 - first);
 }
 
 namespace {
@@ -39,12 +104,7 @@ void check_attributes(const std::string& owner, const std::vector<Attribute>& at
     check_name("attribute of " + owner, a.name);
     if (!names.insert(a.name).second)
       throw Error("attribute '" + a.name + "' of " + owner + ": expected once, found twice");
-    const bool is_empty = std::visit(
-        [&](const auto& v) {
-          return !std::is_same_v<std::decay_t<decltype(v)>, std::string> && v.empty();
-        },
-        a.value);
-    if (is_empty)
+    if (a.text() == nullptr && a.length() == 0)
       throw Error("attribute '" + a.name + "' of " + owner +
                   ": expected at least one number, found none");
   }
@@ -68,17 +128,13 @@ template <class To, class From> To converted(From number, const std::string& wha
 
 template <class To>
 Attribute::Value converted_to(const Attribute& attribute, const std::string& what) {
-  return std::visit(
-      [&](const auto& given) -> Attribute::Value {
-        if constexpr (std::is_same_v<std::decay_t<decltype(given)>, std::string>) {
-          throw Error(what + ": expected numbers, found the text '" + given + "'");
-        } else {
-          std::vector<To> own;
-          for (const auto number : given) own.push_back(converted<To>(number, what));
-          return own;
-        }
-      },
-      attribute.value);
+  if (const std::string* text = attribute.text())
+    throw Error(what + ": expected numbers, found the text '" + *text + "'");
+  std::vector<To> own;
+  with_numbers(attribute.value, [&](const auto& given) {
+    for (const auto number : given) own.push_back(converted<To>(number, what));
+  });
+  return own;
 }
 
 template <class T>
@@ -101,7 +157,23 @@ Attribute::Value own_type(const Attribute& attribute, const Variable& variable) 
                    [&](auto zero) { return converted_to<decltype(zero)>(attribute, what); });
 }
 
+void Schema::require_written_types(const std::string& path) const {
+  const auto require = [&](Type type, bool is_text, const std::string& what) {
+    if (!is_written(type) && !is_text)
+      throw Error((path.empty() ? "" : "file '" + path + "': ") + what +
+                  ": expected byte, short, int, int64, float or double, found " + name_of(type));
+  };
+  for (const Variable& v : variables) {
+    require(v.type, false, "variable '" + v.name + "'");
+    for (const Attribute& a : v.attributes)
+      require(a.type(), a.text() != nullptr, "attribute '" + v.name + ":" + a.name + "'");
+  }
+  for (const Attribute& a : attributes)
+    require(a.type(), a.text() != nullptr, "attribute ':" + a.name + "'");
+}
+
 void Schema::validate() const {
+  require_written_types();
   std::set<std::string> names;
   int n_unlimited = 0;
   for (const auto& d : dimensions) {
@@ -160,6 +232,49 @@ std::size_t Schema::bytes(const Variable& v) const {
   std::size_t bytes = bytes_of(v.type);
   for (const std::size_t n : shape(v)) bytes *= n == unlimited ? 1 : n;
   return bytes;
+}
+
+std::size_t Schema::records() const {
+  const auto d = std::find_if(dimensions.begin(), dimensions.end(),
+                              [](const Dimension& one) { return one.length == unlimited; });
+  return d == dimensions.end() ? 0 : d->records;
+}
+
+std::vector<std::string> Schema::lines() const {
+  std::vector<std::string> lines;
+  const auto add = [&](const std::string& owner, const std::vector<Attribute>& given) {
+    for (const Attribute& a : given) {
+      std::string& line = lines.emplace_back(owner + ":" + a.name + " = ");
+      if (a.text() != nullptr) line += '"' + *a.text() + '"';
+      if (a.type() == Type::string) line += std::to_string(a.length()) + " values";
+      with_numbers(a.value, [&](const auto& numbers) {
+        char digits[32];
+        for (const auto number : numbers) {
+          line.append(digits, std::to_chars(digits, std::end(digits), number).ptr) += ", ";
+        }
+        line += name_of(a.type());
+      });
+    }
+  };
+  for (const Dimension& d : dimensions)
+    lines.push_back(d.name + " = " + std::to_string(d.extent()) +
+                    (d.length == unlimited ? ", unlimited" : ""));
+  for (const Variable& v : variables) {
+    lines.push_back(std::string(name_of(v.type)) + " " + v.name + "(" + joined(v.dimensions) + ")");
+    add(v.name, v.attributes);
+  }
+  add("", attributes);
+  return lines;
+}
+
+std::string fingerprint(Schema schema) {
+  for (Dimension& d : schema.dimensions) d.records = 0;
+  for (Attribute& a : schema.attributes) {
+    if (a.name == "history") a.value = "";
+  }
+  std::uint64_t sum = 0, place = 0;
+  for (const std::string& line : schema.lines()) sum += share_in_digest(line, ++place, ValueSum::K);
+  return "schema:" + sum_text(sum);
 }
 
 Box whole_box(const Schema& schema, std::size_t v) {

@@ -1,15 +1,17 @@
-// The contents of a file, declared before any value is written: dimensions, variables, attributes.
+// The contents of a file except its values: dimensions, variables, attributes. Declared before any
+// value is written, or found in a file (read/nc_file.hpp).
 //
 //   Schema s;
 //   s.dimensions = {{"time", unlimited}, {"y", My}, {"x", Mx}};
 //   s.variables = {{"thk", Type::float64, {"time", "y", "x"}, {{"units", "m"}}}};
 //   s.attributes = {{"Conventions", "CF-1.8"}};
 //
-// Every rank holds the same schema. Neighbours: formats/format.hpp (writes it), read/contents.hpp.
+// Every rank holds the same schema. Neighbours: formats/format.hpp (writes it), message_bytes.hpp.
 #pragma once
 
 #include "io/data/box.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,30 +23,43 @@
 
 namespace nunatak::io {
 
-enum class Type { int8, int16, int32, int64, float32, float64 };
+/// The types of NetCDF. Files are written with the first six; the others are found in files. text:
+/// characters; string: of any length; other: a type of users.
+enum class Type {
+  int8,
+  int16,
+  int32,
+  int64,
+  float32,
+  float64,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  text,
+  string,
+  other
+};
 
 constexpr std::array<Type, 6> all_types = {Type::int8,  Type::int16,   Type::int32,
                                            Type::int64, Type::float32, Type::float64};
 
-std::size_t bytes_of(Type type);
+constexpr bool is_written(Type type) { return type <= Type::float64; }
+constexpr bool is_number(Type type) { return type < Type::text; }
+std::size_t bytes_of(Type type); ///< 0 without a fixed size
+/// In ncdump's words: "byte", "short", "int", "int64", "float", "double", "ubyte", ..., "char".
 const char* name_of(Type type);
+Type type_named(const std::string& name); ///< Type::other if unknown
 
 /// type_of<double>() == Type::float64
 template <class T> constexpr Type type_of() {
-  if constexpr (std::is_same_v<T, double>) {
-    return Type::float64;
-  } else if constexpr (std::is_same_v<T, float>) {
-    return Type::float32;
-  } else {
-    static_assert(std::is_integral_v<T> && std::is_signed_v<T> && !std::is_same_v<T, bool>,
-                  "expected int8_t, int16_t, int32_t, int64_t, float or double");
-    if (sizeof(T) == 1) return Type::int8;
-    if (sizeof(T) == 2) return Type::int16;
-    return sizeof(T) == 4 ? Type::int32 : Type::int64;
-  }
+  static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, "expected a number");
+  if (std::is_floating_point_v<T>) return sizeof(T) == 8 ? Type::float64 : Type::float32;
+  constexpr int log2 = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
+  return static_cast<Type>(log2 + static_cast<int>(std::is_signed_v<T> ? Type::int8 : Type::uint8));
 }
 
-/// f(T{}), where T is the C++ type of `type`.
+/// f(T{}), where T is the C++ type of `type`, one that is written.
 template <class F> auto with_type(Type type, const F& f) {
   if (type == Type::int8) return f(std::int8_t{});
   if (type == Type::int16) return f(std::int16_t{});
@@ -54,12 +69,38 @@ template <class F> auto with_type(Type type, const F& f) {
   return f(double{});
 }
 
+/// f(T{}), where T is the C++ type of numbers of `type`; false for other types.
+template <class F> bool with_number(Type type, const F& f) {
+  if (!is_number(type)) return false;
+  if (is_written(type)) {
+    with_type(type, f);
+  } else if (type == Type::uint8) {
+    f(std::uint8_t{});
+  } else if (type == Type::uint16) {
+    f(std::uint16_t{});
+  } else if (type == Type::uint32) {
+    f(std::uint32_t{});
+  } else {
+    f(std::uint64_t{});
+  }
+  return true;
+}
+
 struct Attribute {
-  using Value = std::variant<std::string, std::vector<std::int8_t>, std::vector<std::int16_t>,
-                             std::vector<std::int32_t>, std::vector<std::int64_t>,
-                             std::vector<float>, std::vector<double>>;
+  using Value = std::variant<
+      std::string, std::vector<std::int8_t>, std::vector<std::int16_t>, std::vector<std::int32_t>,
+      std::vector<std::int64_t>, std::vector<float>, std::vector<double>, std::vector<std::uint8_t>,
+      std::vector<std::uint16_t>, std::vector<std::uint32_t>, std::vector<std::uint64_t>,
+      std::vector<std::string>>; ///< the last one: other values in a file, which are not read
   std::string name;
   Value value;
+
+  Type type() const; ///< text for characters and one string, string for what is not read
+  std::size_t length() const;
+  const std::string* text() const { return std::get_if<std::string>(&value); }
+  std::vector<double> numbers() const; ///< none if it is no number
+  /// As if they were int64; none if one is not a whole number within int64.
+  std::vector<std::int64_t> integers() const;
 
   Attribute(std::string name_, const char* text)
       : name(std::move(name_)), value(std::string(text)) {}
@@ -74,6 +115,9 @@ struct Attribute {
       : name(std::move(name_)), value(std::vector<T>(numbers)) {}
 };
 
+/// The text up to its first NUL, trimmed: C pads with NULs, Fortran with blanks.
+std::string plain_text(const std::string& text);
+
 /// The length of the one dimension that grows, record by record.
 constexpr std::size_t unlimited = 0;
 
@@ -82,6 +126,9 @@ struct Dimension {
   std::size_t length = unlimited;
   /// Cut among the ranks of the model: layouts cut it among aggregators (partition.hpp).
   bool distributed = false;
+  std::size_t records = 0; ///< of an unlimited one in a file
+
+  std::size_t extent() const { return length == unlimited ? records : length; }
 };
 
 struct Variable {
@@ -99,6 +146,8 @@ struct Schema {
   /// Error if a name is duplicate, unknown or not a NetCDF name; if there are two unlimited
   /// dimensions, or one that is not the first; if an attribute has no value or the wrong type.
   void validate() const;
+  /// Error naming a variable or attribute of another type, and the file if there is one.
+  void require_written_types(const std::string& path = "") const;
 
   std::size_t variable(const std::string& name) const;  ///< index; Error if there is none
   std::size_t dimension(const std::string& name) const; ///< index; Error if there is none
@@ -107,7 +156,21 @@ struct Schema {
   Indices record_shape(std::size_t v) const; ///< without the unlimited one
   bool has_records(const Variable& variable) const;
   std::size_t bytes(const Variable& variable) const; ///< of a variable, or of one record of it
+  std::size_t records() const;                       ///< in the file; 0 without a record dimension
+
+  /// As text: "x = 11", "double thk(time, y, x)", "thk:units = \"m\"", ":title = ...".
+  std::vector<std::string> lines() const;
 };
+
+/// The dimension, variable or attribute of that name; nullptr if there is none.
+template <class T> const T* find(const std::vector<T>& list, const std::string& name) {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const T& element) { return element.name == name; });
+  return found == list.end() ? nullptr : &*found;
+}
+
+/// Hash of the lines, except what a continued series changes.
+std::string fingerprint(Schema schema);
 
 /// The whole variable, without the record dimension.
 Box whole_box(const Schema& schema, std::size_t v);

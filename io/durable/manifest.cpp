@@ -4,6 +4,7 @@
 #include "io/base/names.hpp"
 #include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"
+#include "io/data/message_bytes.hpp"
 #include "io/disk/disk.hpp"
 #include "io/read/source.hpp"
 
@@ -62,7 +63,7 @@ ManifestEntry entry_of(const Json& line) {
   if (!line.contains("sums") || line.contains("files")) return e;
   if (line.contains("first_record")) e.first_record = natural(line, "first_record");
   const std::string metadata = line.value("metadata", "");
-  if (metadata.rfind("crc32:", 0) != 0) e.metadata = metadata;
+  if (metadata.rfind("schema:", 0) == 0) e.metadata = metadata; // else of an earlier version
   e.sums.emplace();
   for (const auto& [variable, texts] : line.at("sums").items()) {
     for (const Json& text : texts)
@@ -207,12 +208,15 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
     if (!source) source = open_source(ReadBy::each, path, MPI_COMM_SELF, {});
     return *source;
   };
-  Contents contents;
-  on_rank_0(comm, [&] { contents = open().contents(); });
-  broadcast(contents, comm);
-  const Schema schema = schema_of(contents, path);
-  if (const int d = contents.record_dimension; d >= 0)
-    records = std::min(records, contents.dimensions[static_cast<std::size_t>(d)].length);
+  Schema schema;
+  on_rank_0(comm, [&] {
+    schema = open().schema();
+    schema.require_written_types(path);
+  });
+  broadcast_value(schema, comm);
+  const auto grows = [](const Dimension& d) { return d.length == unlimited; };
+  if (std::any_of(schema.dimensions.begin(), schema.dimensions.end(), grows))
+    records = std::min(records, schema.records());
   const Topology machine = make_topology(comm, 0);
   const std::vector<int> readers =
       machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);
@@ -249,7 +253,7 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
   agree(comm, [&] { error.rethrow(); });
   MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_UINT64_T, MPI_SUM,
                 comm);
-  FoundSums found{{}, fingerprint(contents), schema};
+  FoundSums found{{}, fingerprint(schema), schema};
   auto next = sums.begin();
   for (std::size_t v = 0; v < schema.variables.size(); ++v) {
     const auto end = next + static_cast<std::ptrdiff_t>(sums_of(v));

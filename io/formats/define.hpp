@@ -15,7 +15,8 @@
 namespace nunatak::io {
 
 inline nc_type nc_type_of(Type type) {
-  constexpr nc_type types[] = {NC_BYTE, NC_SHORT, NC_INT, NC_INT64, NC_FLOAT, NC_DOUBLE};
+  constexpr nc_type types[] = {NC_BYTE,   NC_SHORT, NC_INT,    NC_INT64, NC_FLOAT,
+                               NC_DOUBLE, NC_UBYTE, NC_USHORT, NC_UINT,  NC_UINT64};
   return types[static_cast<std::size_t>(type)];
 }
 
@@ -85,12 +86,14 @@ private:
                      const Attribute::Value& value) const {
     std::visit(
         [&](const auto& values) {
-          nc_type type = NC_CHAR;
           using Values = std::decay_t<decltype(values)>;
-          if constexpr (!std::is_same_v<Values, std::string>)
-            type = nc_type_of(type_of<typename Values::value_type>());
-          check(Library::put_att(m_ncid, id, name.c_str(), type, values.size(), values.data()),
-                "attribute '" + variable + ":" + name + "'");
+          if constexpr (!std::is_same_v<Values, std::vector<std::string>>) {
+            nc_type type = NC_CHAR;
+            if constexpr (!std::is_same_v<Values, std::string>)
+              type = nc_type_of(type_of<typename Values::value_type>());
+            check(Library::put_att(m_ncid, id, name.c_str(), type, values.size(), values.data()),
+                  "attribute '" + variable + ":" + name + "'");
+          }
         },
         value);
   }

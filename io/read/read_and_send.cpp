@@ -17,6 +17,7 @@
 #include "io/base/watchdog.hpp"
 #include "io/data/exchange.hpp"
 #include "io/data/hyperslab.hpp"
+#include "io/data/message_bytes.hpp"
 #include "io/read/source.hpp"
 
 #include <netcdf.h>
@@ -53,9 +54,9 @@ public:
         m_readers(std::move(readers)) {
     on_rank_0(comm, [&] {
       m_file.emplace(path);
-      m_contents = contents_of(*m_file, path);
+      m_schema = m_file->schema();
     });
-    broadcast(m_contents, comm);
+    broadcast_value(m_schema, comm);
     if (!std::binary_search(m_readers.begin(), m_readers.end(), m_rank)) return;
     m_statistics.openers = 1;
     if (!m_file) m_file.emplace(path);
@@ -175,7 +176,7 @@ private:
                                    slab.count.data(), values);
     if (status != NC_NOERR)
       error.set(
-          read_failure(m_path, m_contents.variables[request.v].name, slab, nc_strerror(status)));
+          read_failure(m_path, m_schema.variables[request.v].name, slab, nc_strerror(status)));
     m_statistics.bytes += static_cast<std::int64_t>(request.bytes(slab));
     m_statistics.operations += 1;
     m_statistics.read_seconds += MPI_Wtime() - begin;

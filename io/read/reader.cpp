@@ -4,8 +4,6 @@
 #include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"
 
-#include <netcdf.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -15,19 +13,6 @@
 namespace nunatak::io {
 
 namespace {
-
-/// f(a value of the C++ type of a numeric NetCDF type); false for other types.
-template <class F> bool with_type(nc_type type, const F& f) {
-  const auto is = [&](nc_type other, auto zero) {
-    if (type == other) f(zero);
-    return type == other;
-  };
-  return is(NC_BYTE, std::int8_t{0}) || is(NC_UBYTE, std::uint8_t{0}) ||
-         is(NC_SHORT, std::int16_t{0}) || is(NC_USHORT, std::uint16_t{0}) ||
-         is(NC_INT, std::int32_t{0}) || is(NC_UINT, std::uint32_t{0}) ||
-         is(NC_INT64, std::int64_t{0}) || is(NC_UINT64, std::uint64_t{0}) || is(NC_FLOAT, 0.0F) ||
-         is(NC_DOUBLE, 0.0);
-}
 
 /// The type of as many bits, signed.
 template <class T> Type stored_as(T /*zero*/) {
@@ -39,7 +24,9 @@ template <class T> Type stored_as(T /*zero*/) {
 }
 
 /// int64 holds all values of the type.
-bool is_integer(nc_type type) { return type != NC_FLOAT && type != NC_DOUBLE && type != NC_UINT64; }
+bool is_integer(Type type) {
+  return type != Type::float32 && type != Type::float64 && type != Type::uint64;
+}
 
 /// The method that `automatic` selects. Collective.
 ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
@@ -75,28 +62,28 @@ ReadStatistics Reader::statistics() const {
   return statistics;
 }
 
-const Contents& Reader::contents() const { return m_source->contents(); }
-
 void Reader::fail(const std::string& what) const { throw Error("file '" + m_path + "': " + what); }
 
 std::size_t Reader::id(const std::string& variable) const {
-  const auto& all = contents().variables;
+  const auto& all = schema().variables;
   if (const auto* v = find(all, variable)) return static_cast<std::size_t>(v - all.data());
   const std::string nearest = nearest_name(variable, names_of(all));
   fail("expected a variable '" + variable + "', found none of that name" +
        (nearest.empty() ? "" : " (did you mean '" + nearest + "'?)"));
 }
 
-std::vector<std::string> Reader::variables() const { return names_of(contents().variables); }
+std::vector<std::string> Reader::variables() const { return names_of(schema().variables); }
 
 bool Reader::has(const std::string& variable) const {
-  return find(contents().variables, variable) != nullptr;
+  return find(schema().variables, variable) != nullptr;
 }
 
 std::vector<Reader::Axis> Reader::dimensions(const std::string& variable) const {
   std::vector<Axis> axes;
-  for (const std::size_t d : contents().variables[id(variable)].axes)
-    axes.push_back(contents().dimensions[d]);
+  for (const std::string& name : schema().variables[id(variable)].dimensions) {
+    const Dimension& d = *find(schema().dimensions, name);
+    axes.push_back({name, d.extent(), d.length == unlimited});
+  }
   return axes;
 }
 
@@ -108,46 +95,41 @@ std::string Reader::shape(const std::string& variable) const {
 }
 
 std::string Reader::type(const std::string& variable) const {
-  return contents().variables[id(variable)].type;
+  return name_of(schema().variables[id(variable)].type);
 }
 
-std::size_t Reader::records() const {
-  const int d = contents().record_dimension;
-  return d < 0 ? 0 : contents().dimensions[static_cast<std::size_t>(d)].length;
-}
+std::size_t Reader::records() const { return schema().records(); }
 
-const Contents::Attribute* Reader::attribute(const std::string& variable,
-                                             const std::string& name) const {
-  return find(variable.empty() ? contents().attributes
-                               : contents().variables[id(variable)].attributes,
+const Attribute* Reader::attribute(const std::string& variable, const std::string& name) const {
+  return find(variable.empty() ? schema().attributes : schema().variables[id(variable)].attributes,
               name);
 }
 
 std::optional<std::string> Reader::attribute_type(const std::string& variable,
                                                   const std::string& name) const {
   const auto* a = attribute(variable, name);
-  return a == nullptr ? std::nullopt : std::optional(a->type);
+  return a == nullptr ? std::nullopt : std::optional<std::string>(name_of(a->type()));
 }
 
 std::optional<std::string> Reader::text(const std::string& variable,
                                         const std::string& name) const {
   const auto* a = attribute(variable, name);
   if (a == nullptr) return std::nullopt;
-  if (!a->is_text) {
+  if (a->text() == nullptr) {
     fail("attribute '" + variable + ":" + name + "': expected text, found " +
-         std::to_string(a->length) + " number(s)");
+         std::to_string(a->length()) + " number(s)");
   }
-  return plain_text(*a);
+  return plain_text(*a->text());
 }
 
 std::optional<std::vector<double>> Reader::numbers(const std::string& variable,
                                                    const std::string& name) const {
   const auto* a = attribute(variable, name);
   if (a == nullptr) return std::nullopt;
-  if (!a->is_number)
+  if (!is_number(a->type()))
     fail("attribute '" + variable + ":" + name + "': expected numbers, found values of type " +
-         a->type);
-  return a->numbers;
+         name_of(a->type()));
+  return a->numbers();
 }
 
 std::optional<double> Reader::number(const std::string& variable, const std::string& name) const {
@@ -174,7 +156,7 @@ void Reader::check_block(const std::string& variable, const Box& box) const {
            in_words(box.count) + ")");
     }
   }
-  if (!with_type(contents().variables[id(variable)].nc_type, [](auto) {})) {
+  if (!is_number(schema().variables[id(variable)].type)) {
     fail("variable '" + variable + "': expected numbers, found values of type " + type(variable));
   }
 }
@@ -194,7 +176,7 @@ std::vector<T> Reader::allocate(const std::string& variable, const Box& box) con
 }
 
 Packing Reader::packing(const std::string& variable) const {
-  Packing packing(contents().variables[id(variable)], m_path);
+  Packing packing(schema().variables[id(variable)], m_path);
   std::vector<double>& fills = packing.fills;
   if (m_missing == Missing::not_zero)
     fills.erase(std::remove(fills.begin(), fills.end(), 0.0), fills.end());
@@ -207,9 +189,9 @@ Packing Reader::packing(const std::string& variable) const {
 
 /// The values of a box, converted only in type, in `values`. Collective; it may fail on one rank.
 template <class T>
-void Reader::read_as(const std::string& variable, const Box& box, int nc_type,
+void Reader::read_as(const std::string& variable, const Box& box, Type type,
                      std::vector<T>& values) const {
-  with_type(nc_type, [&](auto stored) {
+  with_number(type, [&](auto stored) {
     static_assert(sizeof stored <= sizeof(T));
     const std::size_t n = values.size();
     auto* const to = reinterpret_cast<std::byte*>(values.data());
@@ -254,7 +236,7 @@ std::vector<double> Reader::read_block(const std::string& variable, const Indice
     packing = this->packing(variable);
   });
   agree(m_comm, [&] {
-    read_as(variable, box, packing->nc_type, values);
+    read_as(variable, box, packing->type, values);
     packing->unpack(values);
   });
   check_limits(variable, *packing, values);
@@ -271,15 +253,14 @@ std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, co
   agree(m_comm, [&] {
     values = allocate<std::int64_t>(variable, box);
     packing = this->packing(variable);
-    if (!is_integer(packing->nc_type) || packing->is_packed)
-      numbers = allocate<double>(variable, box);
+    if (!is_integer(packing->type) || packing->is_packed) numbers = allocate<double>(variable, box);
   });
   agree(m_comm, [&] {
-    if (is_integer(packing->nc_type) && !packing->is_packed) {
-      read_as(variable, box, packing->nc_type, values);
+    if (is_integer(packing->type) && !packing->is_packed) {
+      read_as(variable, box, packing->type, values);
       return;
     }
-    read_as(variable, box, packing->nc_type, numbers);
+    read_as(variable, box, packing->type, numbers);
     packing->unpack(numbers);
     for (std::size_t n = 0; n < numbers.size(); ++n) {
       const double v = packing->id(numbers[n]);

@@ -9,7 +9,7 @@
 // Functions marked collective are called by every rank of `comm`, in the same order; an error on
 // any rank is the same Error on all. Use MPI_COMM_SELF to read on one rank alone. Blocks may be
 // empty (a count of 0), differ between ranks, and overlap. Neighbours: error.hpp (Error),
-// contents.hpp (the header), numbers.cpp (values), source.hpp (the methods).
+// nc_file.hpp (the header), numbers.cpp (values), source.hpp (the methods).
 #pragma once
 
 #include "io/base/error.hpp"
@@ -28,9 +28,9 @@ namespace nunatak::io {
 /// How stored values become numbers (numbers.cpp).
 struct Packing {
   /// Error naming the file if an attribute has the wrong kind or makes the values unusable.
-  Packing(const Contents::Variable& variable, const std::string& path);
+  Packing(const Variable& variable, const std::string& path);
 
-  int nc_type = 0; ///< of the stored values, after _Unsigned
+  Type type = Type::other; ///< of the stored values, after _Unsigned
   bool is_packed = false;
   double scale = 1.0, offset = 0.0;
   double quantum = 0.0;        ///< spacing of the numbers of packed integers, else 0
@@ -49,7 +49,11 @@ struct Packing {
 
 class Reader {
 public:
-  using Axis = Contents::Dimension;
+  struct Axis {
+    std::string name;
+    std::size_t length = 0;
+    bool unlimited = false;
+  };
 
   /// Collective. Error if it is missing, unreadable, not NetCDF, too short. `comm` must outlive it.
   Reader(std::string path, MPI_Comm comm, ReadOptions options = {});
@@ -111,13 +115,13 @@ public:
 
 private:
   [[noreturn]] void fail(const std::string& what) const;
-  const Contents& contents() const;
+  const Schema& schema() const { return m_source->schema(); }
   std::size_t id(const std::string& variable) const;
-  const Contents::Attribute* attribute(const std::string& variable, const std::string& name) const;
+  const Attribute* attribute(const std::string& variable, const std::string& name) const;
   void check_block(const std::string& variable, const Box& box) const;
   template <class T> std::vector<T> allocate(const std::string& variable, const Box& box) const;
   template <class T>
-  void read_as(const std::string& variable, const Box& box, int nc_type,
+  void read_as(const std::string& variable, const Box& box, Type type,
                std::vector<T>& values) const;
   void check_limits(const std::string& variable, const Packing& packing,
                     const std::vector<double>& values) const;

@@ -18,7 +18,7 @@
 
 #include "io/data/box.hpp"
 #include "io/data/statistics.hpp"
-#include "io/read/contents.hpp"
+#include "io/read/nc_file.hpp"
 
 #include <mpi.h>
 
@@ -60,16 +60,17 @@ class ReadSource {
 public:
   virtual ~ReadSource() = default;
 
-  /// The values of a box within variable `v` (an index of contents().variables), row-major, as
+  /// The values of a box within variable `v` (an index of schema().variables), row-major, as
   /// stored: `type`, if unsigned that of the same size. Boxes of ranks may differ, overlap, be
   /// empty.
   virtual void read(std::size_t v, const Box& box, Type type, std::byte* values) = 0;
 
-  const Contents& contents() const { return m_contents; }
+  /// Of the file, with its number of records.
+  const Schema& schema() const { return m_schema; }
   const ReadStatistics& statistics() const { return m_statistics; }
 
 protected:
-  Contents m_contents;
+  Schema m_schema;
   ReadStatistics m_statistics; ///< except the time of opening, which the Reader measures
 };
 

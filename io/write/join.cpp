@@ -2,11 +2,10 @@
 
 #include "io/base/agree.hpp"
 #include "io/base/names.hpp"
+#include "io/data/message_bytes.hpp"
 #include "io/layouts/split_files.hpp"
 #include "io/read/source.hpp"
 #include "io/write/writer.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>
@@ -20,18 +19,14 @@ namespace {
 
 constexpr std::size_t most_open = 256; // files per rank; systems allow 1024 or more
 
-bool is_decomposition(const Contents::Attribute& a) {
-  return a.name.rfind(decomposition_attribute, 0) == 0;
-}
+bool is_decomposition(const Attribute& a) { return a.name.rfind(decomposition_attribute, 0) == 0; }
 
 /// The attribute with a file's part of a dimension; nullptr if the dimension is not cut.
-const Contents::Attribute* decomposition_of(const Contents& contents, std::size_t dimension) {
-  const std::string& name = contents.dimensions[dimension].name;
-  for (const Contents::Variable& v : contents.variables) {
-    if (v.name == name && v.axes == std::vector<std::size_t>{dimension})
-      return find(v.attributes, decomposition_attribute);
-  }
-  return find(contents.attributes, std::string(decomposition_attribute) + "_" + name);
+const Attribute* decomposition_of(const Schema& schema, const std::string& dimension) {
+  const Variable* const v = find(schema.variables, dimension);
+  if (v != nullptr && v->dimensions == std::vector<std::string>{dimension})
+    return find(v->attributes, decomposition_attribute);
+  return find(schema.attributes, std::string(decomposition_attribute) + "_" + dimension);
 }
 
 /// The subfiles of a set, which belong together and cover everything.
@@ -42,14 +37,15 @@ class Subfiles {
 public:
   /// Collective: subfile n is read by rank n modulo the number of ranks.
   Subfiles(MPI_Comm comm, const std::string& path) : m_path(path) {
-    Contents first;
-    on_rank_0(comm, [&] { first = source(0).contents(); });
-    broadcast(first, comm);
-    const Contents::Attribute* const number = find(first.attributes, subfiles_attribute);
-    if (number == nullptr || number->integers.size() != 1 || number->integers[0] < 1)
+    Schema first;
+    on_rank_0(comm, [&] { first = source(0).schema(); });
+    broadcast_value(first, comm);
+    const Attribute* const attribute = find(first.attributes, subfiles_attribute);
+    const auto number = attribute == nullptr ? std::vector<std::int64_t>{} : attribute->integers();
+    if (number.size() != 1 || number[0] < 1)
       fail(0, std::string("expected the attribute ") + subfiles_attribute +
                   ", the number of subfiles, found none");
-    m_size = static_cast<std::size_t>(number->integers[0]);
+    m_size = static_cast<std::size_t>(number[0]);
     on_rank_0(comm, [&] { source(m_size - 1); }); // before memory is needed for so many
     Ranges ranges;
     m_whole = whole_of(0, first, ranges);
@@ -58,29 +54,23 @@ public:
       const auto rank = static_cast<std::size_t>(rank_in(comm)),
                  n_ranks = static_cast<std::size_t>(size_of(comm));
       for (std::size_t n = rank; n < m_size; n += n_ranks) {
-        compare(n, whole_of(n, source(n).contents(), ranges));
+        compare(n, whole_of(n, source(n).schema(), ranges));
         std::copy(ranges.begin(), ranges.end(),
                   m_ranges.begin() + static_cast<std::ptrdiff_t>(n * ranges.size()));
       }
     });
     MPI_Allreduce(MPI_IN_PLACE, m_ranges.data(), static_cast<int>(m_ranges.size()), MPI_UINT64_T,
                   MPI_SUM, comm);
-    m_schema = schema_of(m_whole, path_of(0));
-    for (std::size_t d = 0; d < first.dimensions.size(); ++d)
-      m_schema.dimensions[d].distributed = decomposition_of(first, d) != nullptr;
-    std::vector<Attribute>& of_file = m_schema.attributes;
+    m_whole.require_written_types(path_of(0));
+    std::vector<Attribute>& of_file = m_whole.attributes;
     of_file.erase(std::find_if(of_file.begin(), of_file.end(),
                                [](const Attribute& a) { return a.name == subfiles_attribute; }));
-    for (std::size_t v = 0; v < m_schema.variables.size(); ++v) m_parts.push_back(make_parts(v));
+    for (std::size_t v = 0; v < m_whole.variables.size(); ++v) m_parts.push_back(make_parts(v));
   }
 
   std::size_t size() const { return m_size; }
-  std::size_t records() const {
-    const int d = m_whole.record_dimension;
-    return d < 0 ? 0 : m_whole.dimensions[static_cast<std::size_t>(d)].length;
-  }
   /// Of the whole: global lengths, no decomposition attributes; cut dimensions are distributed.
-  const Schema& schema() const { return m_schema; }
+  const Schema& schema() const { return m_whole; }
 
   struct Part {
     std::size_t subfile;
@@ -91,10 +81,10 @@ public:
 
   /// Values, as stored, of a box (of the whole, in a part of v) from a subfile, row-major. Local.
   void read(std::size_t v, std::size_t record, std::size_t subfile, Box box, std::byte* values) {
-    const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
+    const std::vector<std::string>& axes = m_whole.variables[v].dimensions;
     for (std::size_t a = lead(v); a < axes.size(); ++a)
       box.start[a - lead(v)] -= range(subfile, axes[a])[0];
-    source(subfile).read(v, box.in_record(record), m_schema.variables[v].type, values);
+    source(subfile).read(v, box.in_record(record), m_whole.variables[v].type, values);
   }
 
 private:
@@ -104,10 +94,10 @@ private:
   [[noreturn]] void fail(std::size_t subfile, const std::string& what) const {
     throw Error("file '" + path_of(subfile) + "': " + what);
   }
-  std::size_t lead(std::size_t v) const { return m_schema.has_records(m_schema.variables[v]); }
+  std::size_t lead(std::size_t v) const { return m_whole.has_records(m_whole.variables[v]); }
   /// Of a dimension in a subfile.
-  const std::size_t* range(std::size_t subfile, std::size_t dimension) const {
-    return &m_ranges[2 * (subfile * m_whole.dimensions.size() + dimension)];
+  const std::size_t* range(std::size_t subfile, const std::string& dimension) const {
+    return &m_ranges[2 * (subfile * m_whole.dimensions.size() + m_whole.dimension(dimension))];
   }
 
   ReadSource& source(std::size_t subfile) {
@@ -125,14 +115,16 @@ private:
   }
 
   /// What a subfile says about the whole, and its `ranges` of it.
-  Contents whole_of(std::size_t subfile, Contents contents, Ranges& ranges) const {
+  Schema whole_of(std::size_t subfile, Schema schema, Ranges& ranges) const {
     ranges.clear();
-    std::vector<std::size_t> lengths; // of the whole
-    for (std::size_t d = 0; d < contents.dimensions.size(); ++d) {
-      const Contents::Dimension& dimension = contents.dimensions[d];
-      const auto length = static_cast<std::int64_t>(dimension.length);
+    std::vector<Dimension> of_whole = schema.dimensions;
+    for (Dimension& dimension : of_whole) {
+      const auto length = static_cast<std::int64_t>(dimension.extent());
       std::vector<std::int64_t> n = {1, length, 1, length};
-      if (const Contents::Attribute* const a = decomposition_of(contents, d)) n = a->integers;
+      if (const Attribute* const a = decomposition_of(schema, dimension.name)) {
+        dimension.distributed = true;
+        n = a->integers();
+      }
       if (n.size() != 4 || n[0] != 1 || n[2] < 1 || n[3] > n[1] || n[3] - n[2] + 1 != length) {
         std::string found;
         for (const std::int64_t number : n) found += " " + std::to_string(number);
@@ -140,44 +132,35 @@ private:
                           "': expected 1, its whole length, and first and last index of the " +
                           std::to_string(length) + " in this file, found" + found);
       }
-      lengths.push_back(static_cast<std::size_t>(n[1]));
+      if (dimension.length != unlimited) dimension.length = static_cast<std::size_t>(n[1]);
       ranges.push_back(static_cast<std::size_t>(n[2] - 1));
-      ranges.push_back(dimension.length);
+      ranges.push_back(static_cast<std::size_t>(length));
     }
-    for (std::size_t d = 0; d < lengths.size(); ++d) contents.dimensions[d].length = lengths[d];
-    const auto remove_decomposition = [](std::vector<Contents::Attribute>& attributes) {
+    schema.dimensions = of_whole;
+    const auto remove_decomposition = [](std::vector<Attribute>& attributes) {
       attributes.erase(std::remove_if(attributes.begin(), attributes.end(), is_decomposition),
                        attributes.end());
     };
-    remove_decomposition(contents.attributes);
-    for (Contents::Variable& v : contents.variables) remove_decomposition(v.attributes);
-    return contents;
+    remove_decomposition(schema.attributes);
+    for (Variable& v : schema.variables) remove_decomposition(v.attributes);
+    return schema;
   }
 
-  /// Error with the first difference, by its place in the contents (/dimensions/2/length).
-  void compare(std::size_t subfile, const Contents& whole) const {
-    using nlohmann::json;
-    const json expected = json::from_cbor(message_of(m_whole)),
-               found = json::from_cbor(message_of(whole)), difference = json::diff(expected, found);
-    if (difference.empty()) return;
-    const json::json_pointer place(difference[0]["path"].get<std::string>());
-    const auto text = [&](const json& contents) {
-      return contents.contains(place)
-                 ? contents.at(place).dump(-1, ' ', false, json::error_handler_t::replace)
-                 : "none";
-    };
-    json::json_pointer owner = place; // of the difference: a dimension, a variable, an attribute
-    while (!owner.empty() && !expected.contains(owner / "name")) owner.pop_back();
-    const std::string name =
-        owner.empty() ? "" : " ('" + expected.at(owner / "name").get<std::string>() + "')";
-    fail(subfile, place.to_string() + name + ": expected " + text(expected) +
-                      ", as in the first subfile, found " + text(found));
+  /// Error with the first line that differs.
+  void compare(std::size_t subfile, const Schema& whole) const {
+    std::vector<std::string> expected = m_whole.lines(), found = whole.lines();
+    expected.emplace_back("nothing more");
+    found.emplace_back("nothing more");
+    const auto [a, b] = std::mismatch(expected.begin(), expected.end(), found.begin(), found.end());
+    if (a != expected.end())
+      fail(subfile,
+           "expected " + printable(*a) + ", as in the first subfile, found " + printable(*b));
   }
 
   /// Error if the parts of a variable overlap or leave gaps.
   std::vector<Part> make_parts(std::size_t v) const {
-    const std::vector<std::size_t>& axes = m_whole.variables[v].axes;
-    const std::string what = "variable '" + m_schema.variables[v].name + "'";
+    const std::vector<std::string>& axes = m_whole.variables[v].dimensions;
+    const std::string what = "variable '" + m_whole.variables[v].name + "'";
     std::vector<Part> parts;
     std::size_t found = 0;
     std::set<std::vector<std::size_t>> boxes;
@@ -200,7 +183,7 @@ private:
       parts.push_back(std::move(part));
     }
     const std::size_t expected =
-        m_schema.bytes(m_schema.variables[v]) / bytes_of(m_schema.variables[v].type);
+        m_whole.bytes(m_whole.variables[v]) / bytes_of(m_whole.variables[v].type);
     if (found == expected) return parts;
     throw Error("file '" + m_path + "': " + what + ": expected " + std::to_string(expected) +
                 " values in " + std::to_string(m_size) + " subfiles, found " +
@@ -209,9 +192,8 @@ private:
 
   std::string m_path;
   std::size_t m_size = 0;
-  Contents m_whole; ///< as subfile 0 describes it
-  Ranges m_ranges;  ///< of all subfiles
-  Schema m_schema;
+  Schema m_whole;  ///< as subfile 0 describes it; without what is of subfiles
+  Ranges m_ranges; ///< of all subfiles
   std::vector<std::vector<Part>> m_parts;
   std::map<std::size_t, std::unique_ptr<ReadSource>> m_open;
 };
@@ -259,12 +241,12 @@ Joined join(MPI_Comm comm, const std::string& path, const std::string& output,
     }
   };
   copy(false, no_record);
-  for (std::size_t t = 0; t < subfiles.records(); ++t) {
+  for (std::size_t t = 0; t < subfiles.schema().records(); ++t) {
     copy(true, t);
     file->end_record();
   }
   file->close();
-  return {subfiles.size(), subfiles.records()};
+  return {subfiles.size(), subfiles.schema().records()};
 }
 
 } // namespace nunatak::io

@@ -17,7 +17,7 @@
 #include "io/disk/disk.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/formats/format.hpp"
-#include "io/read/contents.hpp"
+#include "io/read/nc_file.hpp"
 #include "io/write/file.hpp"
 
 #include <algorithm>
@@ -169,7 +169,7 @@ private:
     if (!reopened.why_not.empty()) return begin_anew(reopened.why_not);
     together(Phase::open, [&] {
       if (m_rank != 0) return;
-      if (m_sums) m_metadata = fingerprint(contents_of(NcFile(m_written), m_written));
+      if (m_sums) m_metadata = fingerprint(NcFile(m_written).schema());
       std::filesystem::remove(m_written);
     });
     m_written = path();
@@ -331,7 +331,7 @@ private:
     const bool is_shared = file.owner == OutputFile::shared;
     line.first_record = is_shared ? m_sums->first_record() : 0;
     line.sums = is_shared ? std::move(sums) : m_format->own_sums(line.records);
-    if (m_metadata.empty()) m_metadata = fingerprint(contents_of(NcFile(written), written));
+    if (m_metadata.empty()) m_metadata = fingerprint(NcFile(written).schema());
     line.metadata = m_metadata;
     return line_of(line);
   }

@@ -13,32 +13,33 @@ namespace nunatak::bench {
 namespace {
 
 /// Texts in quotes, which are joined, or numbers with suffixes of their type ("1.e+20f, 3b").
-template <class F> io::Contents::Attribute attribute_of(const std::string& value, const F& fail) {
-  io::Contents::Attribute a;
-  a.is_text = value[0] == '"';
-  a.is_number = !a.is_text;
-  bool quoted = false;
-  for (std::size_t n = 0; a.is_text && n < value.size(); ++n) {
-    if (value[n] == '"') {
-      quoted = !quoted;
-    } else if (quoted) {
-      a.text += value[n] == '\\' && n + 1 < value.size() && value[++n] == 'n' ? '\n' : value[n];
+template <class F> io::Attribute::Value value_of(const std::string& given, const F& fail) {
+  if (given[0] == '"') {
+    std::string text;
+    bool quoted = false;
+    for (std::size_t n = 0; n < given.size(); ++n) {
+      if (given[n] == '"') {
+        quoted = !quoted;
+      } else if (quoted) {
+        text += given[n] == '\\' && n + 1 < given.size() && given[++n] == 'n' ? '\n' : given[n];
+      }
     }
+    if (quoted) fail("'\"' at the end of a text");
+    return text;
   }
-  if (quoted) fail("'\"' at the end of a text");
-  if (a.is_text) return a;
-  for (const std::string& number : split(value, ',')) {
+  std::vector<double> numbers;
+  for (const std::string& number : split(given, ',')) {
     char* end = nullptr;
-    a.numbers.push_back(std::strtod(number.c_str(), &end));
+    numbers.push_back(std::strtod(number.c_str(), &end));
     if (end == number.c_str()) fail("a text in quotes or numbers");
   }
-  return a;
+  return numbers;
 }
 
 } // namespace
 
-io::Contents parse_cdl(const std::string& text, const std::string& name) {
-  io::Contents header;
+io::Schema parse_cdl(const std::string& text, const std::string& name) {
+  io::Schema header;
   std::istringstream lines(text);
   std::string line, section;
   int number = 1;
@@ -61,9 +62,7 @@ io::Contents parse_cdl(const std::string& text, const std::string& name) {
       if (words.size() != 4 || words[1] != "=" || words[3] != ";") fail("'NAME = LENGTH ;'");
       const bool grows = words[2] == "UNLIMITED";
       const std::int64_t length = grows ? 0 : whole_number(words[2], 1, 1ll << 40, where());
-      if (grows && header.record_dimension < 0)
-        header.record_dimension = static_cast<int>(header.dimensions.size());
-      header.dimensions.push_back({words[0], static_cast<std::size_t>(length), grows});
+      header.dimensions.push_back({words[0], static_cast<std::size_t>(length)});
     } else if (is_value) { // [string] [VARIABLE]:ATTRIBUTE = VALUE ;
       const std::size_t colon = words.back().find(':');
       const std::string owner = words.back().substr(0, colon);
@@ -79,18 +78,19 @@ io::Contents parse_cdl(const std::string& text, const std::string& name) {
         ++number;
       }
       if (!ends_with(value, " ;")) fail("';' at the end of an attribute");
-      attributes->push_back(attribute_of(value.substr(0, value.size() - 2), fail));
-      attributes->back().name = words.back().substr(colon + 1);
+      attributes->emplace_back(words.back().substr(colon + 1), "");
+      attributes->back().value = value_of(value.substr(0, value.size() - 2), fail);
     } else { // TYPE VARIABLE(DIMENSION, ...) ;
       if (section != "variables:" || words.size() < 3 || words.back() != ";")
         fail("'dimensions:', 'variables:', 'TYPE NAME(DIMENSION, ...) ;' or '}'");
-      io::Contents::Variable& v = header.variables.emplace_back();
-      v.type = words[0];
+      io::Variable& v = header.variables.emplace_back();
+      v.type = io::type_named(words[0]);
+      if (v.type == io::Type::other) fail("a type of NetCDF (byte, int, double, ...)");
       v.name = words[1];
       for (std::size_t n = 2; n + 1 < words.size(); ++n) {
-        const auto* d = io::find(header.dimensions, words[n]);
-        if (d == nullptr) fail("a dimension above for '" + words[n] + "'");
-        v.axes.push_back(static_cast<std::size_t>(d - header.dimensions.data()));
+        if (io::find(header.dimensions, words[n]) == nullptr)
+          fail("a dimension above for '" + words[n] + "'");
+        v.dimensions.push_back(words[n]);
       }
     }
   }

@@ -3,6 +3,7 @@
 
 #include "io/base/agree.hpp"
 #include "io/base/names.hpp"
+#include "io/data/message_bytes.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/parse.hpp"
 
@@ -19,6 +20,7 @@ namespace nunatak::bench {
 
 namespace {
 
+using io::Type;
 using Words = std::vector<std::string>;
 
 /// round(length * factor), at least 2; if asked, odd if `length` is.
@@ -28,9 +30,15 @@ std::size_t scaled(std::size_t length, double factor, bool stays_odd) {
   return stays_odd && length % 2 == 1 && n % 2 == 0 ? n + 1 : n;
 }
 
+/// The first number of an attribute, if there is one.
+double number_in(const io::Attribute* attribute, double otherwise) {
+  if (attribute == nullptr || !io::is_number(attribute->type())) return otherwise;
+  return attribute->numbers().at(0);
+}
+
 /// A workload in the making. Errors begin with `where`.
 struct Draft {
-  const io::Contents& header;
+  const io::Schema& header;
   std::string path, where;
   Workload w = {};
   std::map<std::string, std::array<double, 3>> lengths = {}; ///< a k^2 + b; 1: powers of two only
@@ -121,14 +129,18 @@ struct Draft {
     return deal_owners(map, shape);
   }
 
-  WorkloadVariable variable_of(const io::Contents::Variable& given) {
+  WorkloadVariable variable_of(const io::Variable& given) {
     WorkloadVariable v{given.name};
-    const std::string type = given.type == "char" ? "byte" : given.type;
-    v.type = io::type_of_word(type.substr(type[0] == 'u'), where + ": variable '" + v.name + "'");
+    v.type = given.type == Type::text ? Type::int8 : given.type;
+    if (v.type >= Type::uint8 && v.type <= Type::uint64) // as signed ones
+      v.type = static_cast<Type>(static_cast<int>(v.type) - static_cast<int>(Type::uint8));
+    if (!io::is_written(v.type))
+      fail("a type of numbers for variable '" + v.name + "'", io::name_of(v.type));
     Indices axes;
-    for (const std::size_t& n : given.axes) {
+    for (const std::string& name : given.dimensions) {
+      const std::size_t n = number_of(name);
       const WorkloadDimension& d = w.dimensions[n];
-      if (n == w.record && &n != given.axes.data()) fail("records first", given.name);
+      if (n == w.record && &name != given.dimensions.data()) fail("records first", given.name);
       v.records = v.records || n == w.record;
       if (n != w.record) v.dimensions.push_back(n);
       if (d.decomposition == none) continue;
@@ -145,16 +157,16 @@ struct Draft {
     });
     const std::size_t n = v.memory.size();
     const bool is_real = v.type == io::Type::float64 || v.type == io::Type::float32;
-    if (is_real && given.axes.size() == 1 && w.dimensions[given.axes[0]].name == v.name) {
+    if (is_real && given.dimensions == std::vector<std::string>{v.name}) {
       v.content = Content::coordinate;
       v.decomposition = none; // every rank knows it
-      WorkloadDimension& d = w.dimensions[given.axes[0]];
+      WorkloadDimension& d = at(v.name);
       const auto *units = io::find(given.attributes, "units"),
                  *spacing = io::find(given.attributes, "spacing");
-      if (d.spacing == 0.0)
-        d.spacing = spacing == nullptr || !spacing->is_number ? 1.0 : spacing->numbers[0];
+      if (d.spacing == 0.0) d.spacing = number_in(spacing, 1.0);
       if (v.records) v.attributes = {{"units", "days since 1-1-1"}, {"calendar", "365_day"}};
-      if (!v.records && units != nullptr) v.attributes = {{"units", units->text}};
+      if (!v.records && units != nullptr)
+        v.attributes = {{"units", units->text() == nullptr ? "" : *units->text()}};
       return v;
     }
     v.attributes = {{"long_name", "values that encode their position"}};
@@ -169,10 +181,10 @@ struct Draft {
   /// `n`: that many, evenly, and coordinates; 0: all.
   void take_variables(std::size_t n) {
     std::vector<WorkloadVariable> all;
-    for (const io::Contents::Variable& given : header.variables) {
-      if (given.type == "string") continue; // of no fixed size
+    for (const io::Variable& given : header.variables) {
+      if (given.type == Type::string) continue; // of no fixed size
       const auto* copies = io::find(given.attributes, "copies");
-      const double number = copies != nullptr && copies->is_number ? copies->numbers[0] : 0.0;
+      const double number = number_in(copies, 0.0);
       if (copies != nullptr && !(number >= 1.0 && number <= 1e5 && number == std::floor(number)))
         fail("copies of variable '" + given.name + "', from 1 to 100000", std::to_string(number));
       all.push_back(variable_of(given));
@@ -244,7 +256,7 @@ std::vector<std::string> words_of(const std::string& text) {
 Workload make_workload(const WorkloadOptions& options, MPI_Comm comm) {
   const auto known = named_workloads.find(options.name);
   std::string path = options.name, names;
-  io::Contents header;
+  io::Schema header;
   if (known != named_workloads.end()) {
     header = parse_cdl(known->second, path);
   } else if (path.rfind("file:", 0) != 0) {
@@ -256,19 +268,21 @@ Workload make_workload(const WorkloadOptions& options, MPI_Comm comm) {
       std::ifstream in(path);
       header = ends_with(path, ".cdl") && in
                    ? parse_cdl({std::istreambuf_iterator<char>(in), {}}, path)
-                   : io::contents_of(io::NcFile(path), path);
+                   : io::NcFile(path).schema();
     });
-    io::broadcast(header, comm);
+    io::broadcast_value(header, comm);
   }
   Draft draft{header, path, ""};
   const auto* own = io::find(header.attributes, "nunatak_io");
   draft.w.name = options.name;
-  draft.w.record = static_cast<std::size_t>(header.record_dimension);
-  for (const io::Contents::Dimension& d : header.dimensions)
-    draft.w.dimensions.push_back(
-        {d.name, &d - header.dimensions.data() == header.record_dimension ? 0 : d.length});
+  for (const io::Dimension& d : header.dimensions) {
+    const bool is_record = d.length == io::unlimited && draft.w.record == none;
+    if (is_record) draft.w.record = draft.w.dimensions.size();
+    draft.w.dimensions.push_back({d.name, is_record ? 0 : d.extent()});
+  }
+  const bool has_own = own != nullptr && own->text() != nullptr;
   draft.take_statements(
-      options.decomposition.empty() && own != nullptr ? own->text : options.decomposition, comm);
+      options.decomposition.empty() && has_own ? *own->text() : options.decomposition, comm);
   draft.take_variables(static_cast<std::size_t>(options.variables));
   draft.scale(options.scale, options.scale_levels);
   schema_of(draft.w).validate();

@@ -98,7 +98,7 @@ struct Workload {
 /// Words between blanks.
 std::vector<std::string> words_of(const std::string& text);
 /// Numbers of attributes as doubles. Error with `name`, line, what was expected and found.
-io::Contents parse_cdl(const std::string& text, const std::string& name);
+io::Schema parse_cdl(const std::string& text, const std::string& name);
 
 /// `name`: file:FILE or one of inputs/workloads. Collective; throws Error on all ranks.
 Workload make_workload(const WorkloadOptions& options, MPI_Comm comm);

@@ -125,7 +125,7 @@ TEST_CASE("wrong puts are refused") {
   const std::vector<double> thk(10, 1.0);
   const std::vector<std::int32_t> mask(10, 1);
   CHECK_REFUSED(file->put("topg", 0, mine.block(), thk.data()), "found 'topg'");
-  CHECK_REFUSED(file->put("mask", mine.block(), mask.data()), "values of type int8, found int32");
+  CHECK_REFUSED(file->put("mask", mine.block(), mask.data()), "values of type byte, found int");
   CHECK_REFUSED(file->put("thk", mine.block(), thk.data()), "'thk': expected a record number");
   CHECK_REFUSED(file->put_all("mask", std::vector<std::int8_t>(9)), "expected 10 values, found 9");
 

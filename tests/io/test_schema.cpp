@@ -62,7 +62,7 @@ TEST_CASE("some attributes take the type of their variable, exactly or not at al
   CHECK(std::get<std::vector<float>>(own_type({"_FillValue", 1e20}, fine)) ==
         std::vector<float>{1e20f});
   CHECK(std::get<std::vector<double>>(own_type({"scale", 2.0}, mask)) == std::vector<double>{2.0});
-  CHECK_REFUSED(own_type({"flag_values", {0, 128}}, mask), "int8 holds exactly, found 128");
+  CHECK_REFUSED(own_type({"flag_values", {0, 128}}, mask), "byte holds exactly, found 128");
   CHECK_THROWS_AS(own_type({"valid_min", 0.5}, mask), Error);
   CHECK_THROWS_AS(own_type({"valid_min", std::numeric_limits<double>::quiet_NaN()}, mask), Error);
   CHECK_REFUSED(own_type({"_FillValue", "none"}, mask), "expected numbers");

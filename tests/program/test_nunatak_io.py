@@ -113,7 +113,7 @@ def test_the_output_of_any_model(bench, tmp_path, model, ranks):
 @pytest.mark.parametrize("ranks", [None, 3])
 @pytest.mark.parametrize("number, line, words", [
     (2, "dimensions", "line 2: expected 'dimensions:', "), (3, "x = many ;", "line 3: expected a whole number from 1 to"),
-    (5, "float a(y) ;", "line 5: expected a dimension above for 'y', found 'float a(y) ;'"), (5, "complex a(x) ;", "found complex"),
+    (5, "float a(y) ;", "line 5: expected a dimension above for 'y', found 'float a(y) ;'"), (5, "complex a(x) ;", "line 5: expected a type"),
     (6, "b:units = 1 ;", "line 6: expected an attribute of the file or of a variable above"), (8, "]", "line 8: expected 'dim"),
     (6, "a:units = metres ;", "line 6: expected a text in quotes"), (7, "", "expected a decomposition such as 'blocks y x'"),
     (7, "boxes x", "'boxes x': expected blocks"), (7, "blocks z", "expected a dimension, found 'z'"), (7, "runs x", "expected dimensions, at most 7"),
