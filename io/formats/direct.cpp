@@ -129,6 +129,9 @@ private:
   MPI_File m_file = MPI_FILE_NULL;
 };
 
+constexpr FormatOption calls_option{
+    "calls", "posix", "calls of direct: pwrite, or MPI_File_write_at", "posix|mpiio", mpi_io_calls};
+
 class Direct final : public FileFormat {
 public:
   using FileFormat::FileFormat;
@@ -247,7 +250,7 @@ private:
   std::unique_ptr<Calls> open_file(const std::string& path) const {
     std::unique_ptr<Calls> file;
     at(path + "': cannot open it", [&] {
-      if (m_options.calls == "mpiio") {
+      if (m_by_mpi_io) {
         file = std::make_unique<MpiCalls>(path, m_options.hints);
       } else {
         file = std::make_unique<PosixCalls>(path);
@@ -264,7 +267,7 @@ private:
     const auto write_runs = [&] {
       for (const Run& run : runs) write(run);
     };
-    if (m_options.calls == "mpiio") { // calls of MPI
+    if (m_by_mpi_io) { // calls of MPI
       write_runs();
     } else {
       m_options.call_disk(bytes, write_runs);
@@ -329,6 +332,7 @@ private:
 
   /// The variables, record_size and header_end on all ranks, the rest on rank 0.
   ClassicLayout m_layout;
+  bool m_by_mpi_io = calls_option.of(m_options) == "mpiio";
   std::unique_ptr<Calls> m_file;
   std::size_t m_records = 0; ///< seen by this rank; after flush_values(): by any rank
   PendingRuns m_pending;
@@ -339,9 +343,12 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_direct(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                    const Options& options) {
-  return std::make_unique<Direct>(comm, path, schema, options);
+FormatRow direct_format() {
+  return {"direct",
+          "rank 0 the header, all ranks the values without a library",
+          open_as<Direct>,
+          netcdf | classic | many_writers | subfiles | by_runs,
+          {calls_option}};
 }
 
 } // namespace nunatak::io

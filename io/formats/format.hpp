@@ -1,5 +1,6 @@
 // A Format is an open file that takes hyperslabs: the interface between a File and the disk.
 //
+// A FormatRow says what one can do, and which options it alone has: all that others know of it.
 // CONTRIBUTING.md shows a complete example; registry.hpp says where its parts go.
 //
 // Every function is called by all ranks of the communicator, in the same order. A function may
@@ -106,6 +107,46 @@ protected:
 /// Creates (or overwrites) a file. Collective. `schema` must outlive the format.
 using OpenFunction = std::unique_ptr<Format>(MPI_Comm comm, const std::string& path,
                                              const Schema& schema, const Options& options);
+template <class F>
+std::unique_ptr<Format> open_as(MPI_Comm comm, const std::string& path, const Schema& schema,
+                                const Options& options) {
+  return std::make_unique<F>(comm, path, schema, options);
+}
+
+/// What a format can do: FormatRow::features is a sum of these.
+enum Feature : unsigned {
+  netcdf = 1,        ///< writes NetCDF, which a Reader reads
+  classic = 2,       ///< a classic file
+  mpi_io = 4,        ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
+  mpi_io_calls = 8,  ///< calls MPI-IO, but not on all ranks together
+  late_define = 16,  ///< takes definitions after values (define interleaved)
+  many_writers = 64, ///< any rank can write, and a layout choose which do; else values go to rank 0
+  by_runs = 128,     ///< each rank writes its own runs; of several ranks the default is auto
+  aggregates = 256, ///< natively always through aggregators; one per node is slower than page cache
+  subfiles = 512,   ///< opens on one rank alone, files can be joined (layout file-per-aggregator)
+};
+
+/// An option that one format has, -io_<name>: a text.
+struct FormatOption {
+  const char *name, *value, *doc; ///< value: the default
+  const char* words;              ///< allowed values, separated by |; "": any
+  unsigned adds = 0;              ///< features of the format with another value than the default
+
+  std::string of(const Options& options) const {
+    const auto found = options.own.find(name);
+    return found == options.own.end() ? value : found->second;
+  }
+};
+
+struct FormatRow {
+  const char* name;
+  const char* writer; ///< which rank writes, for the help
+  OpenFunction* open;
+  unsigned features;
+  std::vector<FormatOption> options = {};
+  /// Error if its options do not suit a schema: asked before hours of computation.
+  void (*check)(const Schema& schema, const Options& options) = nullptr;
+};
 
 using OpenFormat =
     std::function<std::unique_ptr<Format>(const std::string& path, const Schema& schema)>;

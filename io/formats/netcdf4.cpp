@@ -65,6 +65,17 @@ private:
   Attribute* m_file = new Attribute; ///< lives as long as the attribute
 };
 
+constexpr FormatOption chunk_option{
+    "chunk", "auto",
+    "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64; others are whole)", ""};
+constexpr FormatOption deflate_option{
+    "deflate", "0", "compression level of netcdf4 (0: none); bytes are shuffled before",
+    "0|1|2|3|4|5|6|7|8|9"};
+
+Storage storage_of(const Options& options) {
+  return {chunk_option.of(options), std::stoi(deflate_option.of(options))};
+}
+
 class Netcdf4 final : public FileFormat {
 public:
   Netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
@@ -121,9 +132,9 @@ public:
   std::uint64_t expected_size(std::uint64_t records) const override {
     constexpr std::uint64_t metadata = 128 << 10;
     std::uint64_t bytes = metadata;
-    if (m_options.deflate > 0) return 0;
+    if (m_storage.deflate > 0) return 0;
     for (const Variable& variable : m_schema.variables)
-      bytes += bytes_of_chunks(m_schema, variable, m_options, records);
+      bytes += bytes_of_chunks(m_schema, variable, m_storage, records);
     return bytes;
   }
   /// NetCDF-C does not expose the hints that the MPI library reports.
@@ -140,13 +151,13 @@ private:
   void define_storage(std::size_t v) {
     const Variable& variable = m_schema.variables[v];
     const std::string what = "variable '" + variable.name + "'";
-    const Indices chunk = chunk_shape(m_schema, variable, m_options);
+    const Indices chunk = chunk_shape(m_schema, variable, m_storage);
     if (variable.dimensions.empty()) return;
     check(nc_def_var_chunking(m_ncid, m_ids[v], chunk.empty() ? NC_CONTIGUOUS : NC_CHUNKED,
                               chunk.data()),
           what + ": chunks");
-    if (m_options.deflate > 0)
-      check(nc_def_var_deflate(m_ncid, m_ids[v], 1, 1, m_options.deflate), what + ": compression");
+    if (m_storage.deflate > 0)
+      check(nc_def_var_deflate(m_ncid, m_ids[v], 1, 1, m_storage.deflate), what + ": compression");
   }
 
   void write(std::size_t v, std::size_t record, const Hyperslab& slab) {
@@ -168,6 +179,7 @@ private:
         "': cannot write it: " + nc_strerror(status) + cause_of_failed_write(error, m_path, bytes));
   }
 
+  Storage m_storage = storage_of(m_options);
   int m_ncid = -1;
   OpenFile m_file;
   std::vector<int> m_ids;
@@ -178,9 +190,15 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_netcdf4(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                     const Options& options) {
-  return std::make_unique<Netcdf4>(comm, path, schema, options);
+FormatRow netcdf4_format() {
+  return {"netcdf4",
+          "all ranks through HDF5",
+          open_as<Netcdf4>,
+          netcdf | mpi_io | many_writers | aggregates | subfiles,
+          {chunk_option, deflate_option},
+          [](const Schema& schema, const Options& options) {
+            for (const Variable& v : schema.variables) chunk_shape(schema, v, storage_of(options));
+          }};
 }
 
 } // namespace nunatak::io

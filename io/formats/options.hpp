@@ -1,5 +1,5 @@
-// How files are written: every option of the output with its default (methods/knobs.hpp names
-// them).
+// How files are written: the options that several formats have, with their defaults
+// (methods/knobs.hpp names them). What one format alone has is in its row (format.hpp).
 #pragma once
 
 #include "io/disk/disk.hpp"
@@ -18,10 +18,7 @@ struct Seconds {
 /// The defaults suit a workstation. Sizes are bytes.
 struct Options {
   std::string format = "direct", layout = "default", transport = "sync";
-  std::string calls = "posix";
   std::string define = "upfront";
-  std::string chunk = "auto";
-  int deflate = 0;
   std::string checksum = "values";
   std::size_t header = 8192;
   std::size_t align = 4;
@@ -34,6 +31,7 @@ struct Options {
   std::map<std::string, std::string> hints;
   bool ompio = false;
   Seconds patience{600};
+  std::map<std::string, std::string> own; ///< of single formats: FormatRow::options
   /// Makes calls that wait for a disk; no knob: an output server makes them in a thread.
   DiskCaller call_disk = call_at_once;
 

@@ -44,11 +44,11 @@ struct PnetcdfC {
   static const char* message(int status) { return ncmpi_strerror(status); }
 };
 
-class Pnetcdf final : public FileFormat {
+class Pnetcdf : public FileFormat {
 public:
   /// `is_hybrid`: rank 0 defines the file.
   Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
-          bool is_hybrid)
+          bool is_hybrid = false)
       : FileFormat(comm, path, schema, options),
         m_waiting(options.copy_bytes(), static_cast<std::size_t>(size_of(comm))),
         m_is_hybrid(is_hybrid) {
@@ -200,16 +200,22 @@ private:
   KeptError m_error;
 };
 
+class Hybrid final : public Pnetcdf {
+public:
+  Hybrid(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
+      : Pnetcdf(comm, path, schema, options, true) {}
+};
+
 } // namespace
 
-std::unique_ptr<Format> open_pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                     const Options& options) {
-  return std::make_unique<Pnetcdf>(comm, path, schema, options, false);
+FormatRow pnetcdf_format() {
+  return {"pnetcdf", "all ranks through PnetCDF", open_as<Pnetcdf>,
+          netcdf | classic | mpi_io | late_define | many_writers | subfiles};
 }
 
-std::unique_ptr<Format> open_hybrid(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                    const Options& options) {
-  return std::make_unique<Pnetcdf>(comm, path, schema, options, true);
+FormatRow hybrid_format() {
+  return {"hybrid", "rank 0 the header, all ranks the values", open_as<Hybrid>,
+          netcdf | classic | mpi_io | many_writers};
 }
 
 } // namespace nunatak::io

@@ -102,9 +102,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Format> open_serial(MPI_Comm comm, const std::string& path, const Schema& schema,
-                                    const Options& options) {
-  return std::make_unique<Serial>(comm, path, schema, options);
+FormatRow serial_format() {
+  return {"serial", "rank 0", open_as<Serial>, netcdf | classic | late_define | subfiles};
 }
 
 } // namespace nunatak::io

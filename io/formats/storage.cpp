@@ -118,15 +118,15 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
 
 } // namespace
 
-Indices chunk_shape(const Schema& schema, const Variable& variable, const Options& options) {
-  const bool by_name = options.chunk != "auto" && options.chunk != "record",
+Indices chunk_shape(const Schema& schema, const Variable& variable, const Storage& storage) {
+  const bool by_name = storage.chunk != "auto" && storage.chunk != "record",
              has_records = schema.has_records(variable);
   const std::size_t element = bytes_of(variable.type);
   Indices chunk = schema.shape(variable);
   if (has_records) chunk[0] = 1;
   bool is_named = false;
   if (by_name) {
-    const auto lengths = parse(schema, options.chunk);
+    const auto lengths = parse(schema, storage.chunk);
     for (std::size_t d = 0; d < chunk.size(); ++d) {
       const auto found = lengths.find(variable.dimensions[d]);
       if (found == lengths.end()) continue;
@@ -134,19 +134,19 @@ Indices chunk_shape(const Schema& schema, const Variable& variable, const Option
       chunk[d] = d == 0 && has_records ? found->second : std::min(chunk[d], found->second);
     }
   }
-  if (chunk.empty() || (!has_records && options.deflate == 0 && !is_named)) return {};
-  if (options.chunk == "auto" && has_records) {
+  if (chunk.empty() || (!has_records && storage.deflate == 0 && !is_named)) return {};
+  if (storage.chunk == "auto" && has_records) {
     std::size_t record = element;
     for (const std::size_t n : chunk) record *= n;
     chunk[0] = std::max<std::size_t>(1, smallest / record);
   }
-  cut(chunk, element, options.chunk == "auto" && options.deflate > 0 ? compressed : largest);
+  cut(chunk, element, storage.chunk == "auto" && storage.deflate > 0 ? compressed : largest);
   return chunk;
 }
 
 std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable,
-                              const Options& options, std::uint64_t records) {
-  const Indices chunk = chunk_shape(schema, variable, options), shape = schema.shape(variable);
+                              const Storage& storage, std::uint64_t records) {
+  const Indices chunk = chunk_shape(schema, variable, storage), shape = schema.shape(variable);
   std::uint64_t bytes = bytes_of(variable.type);
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const std::uint64_t length = shape[d] == unlimited ? records : shape[d],

@@ -25,6 +25,12 @@ std::string classic_kind(const Schema& schema);
 /// interleaved without those of the variables. Local.
 void create_classic(const std::string& path, const Schema& schema, const Options& options);
 
+/// How NetCDF-4 keeps values: chunks as -io_chunk names them, and the level of compression.
+struct Storage {
+  std::string chunk = "auto";
+  int deflate = 0;
+};
+
 /// The lengths of a chunk, by dimension; empty: contiguous (no record dimension, no compression).
 ///
 ///   auto     without compression a whole record, but at least 4 KiB (several small records), cut
@@ -33,11 +39,11 @@ void create_classic(const std::string& path, const Schema& schema, const Options
 ///   record   exactly one whole record (cut below 4 GiB)
 ///   y=64,x=64   these lengths, other dimensions whole, one record; at most the dimension
 ///
-/// Error if `options.chunk` has an unknown dimension or a length that is not a number > 0.
-Indices chunk_shape(const Schema& schema, const Variable& variable, const Options& options);
+/// Error if `chunk` has an unknown dimension or a length that is not a number > 0.
+Indices chunk_shape(const Schema& schema, const Variable& variable, const Storage& storage);
 
 /// Bytes of all chunks of a variable with this many records, before compression.
 std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable,
-                              const Options& options, std::uint64_t records);
+                              const Storage& storage, std::uint64_t records);
 
 } // namespace nunatak::io

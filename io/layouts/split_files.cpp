@@ -9,7 +9,7 @@
 
 namespace nunatak::io {
 
-OpenFunction open_null; // formats/null.cpp
+FormatRow null_format(); // formats/null.cpp
 
 namespace {
 
@@ -51,7 +51,7 @@ public:
              const std::vector<int>& aggregators, OpenFunction& open_one, bool leaves_files)
       : m_path(std::move(path)), m_whole(schema), m_options(options), m_aggregators(aggregators),
         m_open_one(open_one), m_leaves_files(leaves_files),
-        m_format(open_null(comm, m_path, schema, options)) {
+        m_format(null_format().open(comm, m_path, schema, options)) {
     const int rank = rank_in(comm);
     m_self = static_cast<std::size_t>(std::find(m_aggregators.begin(), m_aggregators.end(), rank) -
                                       m_aggregators.begin());

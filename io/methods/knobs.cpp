@@ -60,7 +60,7 @@ const std::vector<Knob>& knobs() {
   static const std::string formats = format_words(), layouts = layout_words(),
                            format_doc = "format of output files, by who writes them (" +
                                         format_writers() + ")";
-  static const std::vector<Knob> table = {
+  static std::vector<Knob> table = {
       {"format", &Options::format, format_doc.c_str(), formats.c_str()},
       {"layout", &Options::layout,
        "redistribution of values before they are written (default: auto for direct on several "
@@ -71,15 +71,9 @@ const std::vector<Knob>& knobs() {
        "others "
        "for files that grow)",
        "sync|async:N|async:N+N"},
-      {"calls", &Options::calls, "calls of direct: pwrite, or MPI_File_write_at", "posix|mpiio"},
       {"define", &Options::define,
        "order of definitions: all before the first value, or each variable before its own",
        "upfront|interleaved"},
-      {"chunk", &Options::chunk,
-       "chunks of netcdf4: auto, record, or lengths by dimension (y=64,x=64; others are whole)",
-       ""},
-      {"deflate", &Options::deflate,
-       "compression level of netcdf4, 0 (none) to 9; bytes are shuffled before", ""},
       {"checksum", &Options::checksum,
        "checksums in the manifest: values (a sum for each variable and record) or none",
        "values|none"},
@@ -109,6 +103,15 @@ const std::vector<Knob>& knobs() {
        "use of MPI-IO through OMPIO, although it reports success for writes that failed", ""},
       {"patience", &Options::patience,
        "time that an output call may take before the run is ended (20s, 10min; 0s: no limit)", ""}};
+  static const bool once = [] { // options of single formats follow layout and transport
+    auto place = table.begin() + 3;
+    for (const FormatRow& row : io::formats()) {
+      for (const FormatOption& option : row.options)
+        place = table.insert(place, {option.name, &option, option.doc, option.words}) + 1;
+    }
+    return true;
+  }();
+  static_cast<void>(once);
   return table;
 }
 
@@ -193,11 +196,25 @@ std::string text_of(const Knob&, const std::map<std::string, std::string>& hints
 
 void set_knob(Options& options, const Knob& knob, const std::string& text,
               const std::string& what) {
-  std::visit([&](auto member) { read({knob, text, what}, options.*member); }, knob.member);
+  const auto set = [&](auto member) {
+    if constexpr (std::is_same_v<decltype(member), const FormatOption*>) {
+      read({knob, text, what}, options.own[member->name]);
+    } else {
+      read({knob, text, what}, options.*member);
+    }
+  };
+  std::visit(set, knob.member);
 }
 
 std::string knob_text(const Options& options, const Knob& knob) {
-  return std::visit([&](auto member) { return text_of(knob, options.*member); }, knob.member);
+  const auto get = [&](auto member) {
+    if constexpr (std::is_same_v<decltype(member), const FormatOption*>) {
+      return member->of(options);
+    } else {
+      return text_of(knob, options.*member);
+    }
+  };
+  return std::visit(get, knob.member);
 }
 
 const Knob* find_knob(const std::string& name) {
@@ -239,13 +256,21 @@ void refuse(bool is_wrong, const std::string& knob, const std::string& why) {
   if (is_wrong) throw Error(option_of(knob) + ": " + why);
 }
 
+const FormatOption* find_option(const FormatRow& row, const std::string& name) {
+  const auto found = std::find_if(row.options.begin(), row.options.end(),
+                                  [&](const FormatOption& option) { return name == option.name; });
+  return found == row.options.end() ? nullptr : &*found;
+}
+
 /// What the rows of format and layout require of other options.
 void check_rows(const Options& o) {
   const LayoutRow& layout = layout_row(o);
   const auto need = [&](bool is_asked, unsigned feature, const std::string& knob,
                         const std::string& why) {
     refuse(is_asked && !has_features(o, feature), knob,
-           why + ": expected -io_format " + formats_with(feature) + ", found " + o.format);
+           why + ": expected -io_format " +
+               formats_that([=](const FormatRow& row) { return (row.features & feature) != 0; }) +
+               ", found " + o.format);
   };
   refuse(layout.boxes != nullptr && !layout.subfiles && !has_features(o, many_writers), "layout",
          "format " + o.format +
@@ -258,11 +283,14 @@ void check_rows(const Options& o) {
          "interleaved writes variable by variable, a layout whole records: expected "
          "-io_layout native, found " +
              o.layout);
-  need(o.deflate > 0, storage, "deflate", "classic files have no compression");
-  need(o.chunk != "auto", storage, "chunk", "classic files have no chunks");
-  need(o.calls == "mpiio", by_runs, "calls", "only direct lets you choose its calls");
-  refuse(o.deflate > 9, "deflate",
-         "expected a level of 0 to 9, found " + std::to_string(o.deflate));
+  for (const auto& [name, value] : o.own) { // of other formats they have their default
+    const auto has_it = [&, option = name](const FormatRow& row) {
+      return find_option(row, option) != nullptr;
+    };
+    const FormatOption* const option = std::get<const FormatOption*>(find_knob(name)->member);
+    refuse(value != option->value && !has_it(format_row(o.format)), name,
+           "expected -io_format " + formats_that(has_it) + ", found " + o.format);
+  }
 }
 
 void check_transport(const Options& o) {
@@ -296,8 +324,8 @@ void check_bytes(const Options& o) {
 
 void check(const Options& o) {
   for (const Knob& knob : knobs()) { // a program may set members without set_knob()
-    if (const auto* word = std::get_if<std::string Options::*>(&knob.member))
-      require_word(knob, o.*(*word), option_of(knob.name));
+    if (!std::holds_alternative<std::size_t Options::*>(knob.member))
+      require_word(knob, knob_text(o, knob), option_of(knob.name));
   }
   check_rows(o);
   check_transport(o);

@@ -6,7 +6,7 @@
 // (docs/explanation/output.md). The table in knobs.cpp defines each and is the help.
 #pragma once
 
-#include "io/formats/options.hpp"
+#include "io/formats/format.hpp"
 
 #include <cstddef>
 #include <map>
@@ -19,7 +19,8 @@ namespace nunatak::io {
 struct Knob {
   const char* name;
   std::variant<std::string Options::*, bool Options::*, int Options::*, std::size_t Options::*,
-               Seconds Options::*, std::map<std::string, std::string> Options::*>
+               Seconds Options::*, std::map<std::string, std::string> Options::*,
+               const FormatOption*>
       member;
   const char* doc;
   /// Allowed values, separated by |; "": any. "box:N": box:1, box:2, ... Sizes: the word for 0.

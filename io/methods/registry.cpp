@@ -16,21 +16,14 @@
 
 namespace nunatak::io {
 
-// Functions that the rows name, each in a file of its own.
-OpenFunction open_null, open_serial, open_netcdf4, open_pnetcdf, open_hybrid, open_direct;
+// Functions that make the rows, each in the file of its format.
+FormatRow null_format(), serial_format(), netcdf4_format(), pnetcdf_format(), hybrid_format(),
+    direct_format();
 
 const std::vector<FormatRow>& formats() {
   static const std::vector<FormatRow> rows = {
-      {"null", "no rank", open_null, late_define | many_writers | subfiles},
-      {"serial", "rank 0", open_serial, netcdf | classic | late_define | subfiles},
-      {"netcdf4", "all ranks through HDF5", open_netcdf4,
-       netcdf | mpi_io | storage | many_writers | aggregates | subfiles},
-      {"pnetcdf", "all ranks through PnetCDF", open_pnetcdf,
-       netcdf | classic | mpi_io | late_define | many_writers | subfiles},
-      {"hybrid", "rank 0 the header, all ranks the values", open_hybrid,
-       netcdf | classic | mpi_io | many_writers},
-      {"direct", "rank 0 the header, all ranks the values without a library", open_direct,
-       netcdf | classic | many_writers | subfiles | by_runs},
+      null_format(),    serial_format(), netcdf4_format(),
+      pnetcdf_format(), hybrid_format(), direct_format(),
   };
   return rows;
 }
@@ -206,12 +199,21 @@ std::string layout_words() {
   return words;
 }
 
+void check_schema(const Schema& schema, const Options& options) {
+  const FormatRow& row = format_row(options.format);
+  if (row.check != nullptr) row.check(schema, options);
+}
+
 bool has_features(const Options& options, unsigned features) {
-  return (format_row(options.format).features & features) == features;
+  const FormatRow& row = format_row(options.format);
+  unsigned has = row.features;
+  for (const FormatOption& option : row.options)
+    has |= option.of(options) != option.value ? option.adds : 0;
+  return (has & features) == features;
 }
 
 bool uses_mpi_io(const Options& options) {
-  return has_features(options, mpi_io) || options.calls == "mpiio";
+  return has_features(options, mpi_io) || has_features(options, mpi_io_calls);
 }
 
 std::string layout_of(const Options& options, const Topology& topology) {
@@ -225,11 +227,9 @@ bool makes_sums(const Options& options) {
   return options.checksum == "values" && has_features(options, netcdf);
 }
 
-std::string formats_with(unsigned features) {
+std::string formats_that(const std::function<bool(const FormatRow&)>& fit) {
   std::vector<FormatRow> rows;
-  for (const FormatRow& row : formats()) {
-    if ((row.features & features) == features) rows.push_back(row);
-  }
+  std::copy_if(formats().begin(), formats().end(), std::back_inserter(rows), fit);
   return listed(rows, ", ", " or ");
 }
 

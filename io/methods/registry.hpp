@@ -1,39 +1,20 @@
 // The registry: one row for each format and layout. The values of options, the help and the
 // refusals come from the rows; no other file knows which exist.
 //
-//   new format    io/formats/<name>.cpp (see format.hpp), listed in io/CMakeLists.txt; declaration
-//                 and row in registry.cpp
+//   new format    io/formats/<name>.cpp with the function that makes its row (see format.hpp),
+//                 listed in io/CMakeLists.txt and registry.cpp
 //   new layout    io/layouts/<name>.cpp with a function that cuts a variable into boxes (see
 //                 partition.hpp), likewise
 #pragma once
 
 #include "io/layouts/auto.hpp"
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace nunatak::io {
-
-/// What a format can do: FormatRow::features is a sum of these.
-enum Feature : unsigned {
-  netcdf = 1,        ///< writes NetCDF, which a Reader reads
-  classic = 2,       ///< a classic file
-  mpi_io = 4,        ///< opens the file by MPI-IO: hints and aggregators act; no ':' in its path
-  late_define = 16,  ///< takes definitions after values (define interleaved)
-  storage = 32,      ///< has chunks and compression
-  many_writers = 64, ///< any rank can write, and a layout choose which do; else values go to rank 0
-  by_runs = 128,    ///< each rank writes its own runs (calls); of several ranks the default is auto
-  aggregates = 256, ///< natively always through aggregators; one per node is slower than page cache
-  subfiles = 512,   ///< opens on one rank alone, files can be joined (layout file-per-aggregator)
-};
-
-struct FormatRow {
-  const char* name;
-  const char* writer; ///< which rank writes, for the help
-  OpenFunction* open;
-  unsigned features;
-};
 
 struct LayoutRow {
   const char* name;
@@ -59,12 +40,15 @@ std::string layout_words();
 /// "null: no rank, serial: rank 0, ..."
 std::string format_writers();
 
+/// Error if the options of the format do not suit this schema.
+void check_schema(const Schema& schema, const Options& options);
+
 /// The format of these options has all these features.
 bool has_features(const Options& options, unsigned features);
 bool uses_mpi_io(const Options& options);
 bool makes_sums(const Options& options);
-/// The names of all formats with these features: "netcdf4, pnetcdf or hybrid".
-std::string formats_with(unsigned features);
+/// The names of all formats that fit: "netcdf4, pnetcdf or hybrid".
+std::string formats_that(const std::function<bool(const FormatRow&)>& fit);
 
 /// The layout; "default" is auto if several ranks write run by run, else native.
 std::string layout_of(const Options& options, const Topology& topology);

@@ -221,7 +221,7 @@ bool plan_records(const Schema& schema, const ClassicLayout& layout, Options opt
                   std::size_t records, PlanWatch& watch) {
   options.layout = layout_of(options, topology);
   check(options);
-  if (has_features(options, storage) || layout_row(options).subfiles ||
+  if (has_features(options, aggregates) || layout_row(options).subfiles ||
       (has_features(options, mpi_io) && options.layout != "native") ||
       (options.transport != "sync" && !has_features(options, by_runs)))
     return false;

@@ -16,8 +16,8 @@ inline void add_io_options(OptionTable& table, io::Options& options) {
     };
     const auto get = [&] { return nlohmann::json(io::knob_text(options, knob)); };
     const bool is_flag = std::holds_alternative<bool io::Options::*>(knob.member);
-    const bool is_word = std::holds_alternative<std::string io::Options::*>(knob.member);
-    table.add({std::string("io_") + knob.name, "", knob.doc, is_word ? knob.words : "", is_flag,
+    const bool is_size = std::holds_alternative<std::size_t io::Options::*>(knob.member);
+    table.add({std::string("io_") + knob.name, "", knob.doc, is_size ? "" : knob.words, is_flag,
                set, get});
   }
 }

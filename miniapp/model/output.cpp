@@ -112,10 +112,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
       throw Error("option -spatial_vars: " + name + " is not computed in this run" + why);
     }
   }
-  if (io::has_features(options.io, io::storage)) { // now, not at the end of the run
-    const io::Schema schema = state_schema(options.output, model.fields(), true);
-    for (const io::Variable& v : schema.variables) io::chunk_shape(schema, v, options.io);
-  }
+  io::check_schema(state_schema(options.output, model.fields(), true), options.io); // not later
   io::on_rank_0(m_ranks.comm(), [&] {
     if (options.snapshot_file.empty() || options.overwrite) return;
     check_snapshots(options.snapshot_file, m_start / seconds_per_year);

@@ -20,7 +20,7 @@ std::string text_of(const std::string& path) {
 }
 
 /// Write 10, 11, ... with this method, two values per rank.
-void write(const std::string& method, const std::string& path) {
+void write(const std::string& method, const std::string& path, double factor = 1.0) {
   const auto rank = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD)),
              size = static_cast<std::size_t>(size_of(MPI_COMM_WORLD));
   io::Schema schema;
@@ -28,8 +28,8 @@ void write(const std::string& method, const std::string& path) {
   schema.variables = {{"thk", io::Type::float64, {"time", "x"}, {}}};
   const auto writer = writer_of(method);
   const auto file = writer->open(path, schema);
-  const std::vector<double> values = {10.0 + 2.0 * static_cast<double>(rank),
-                                      11.0 + 2.0 * static_cast<double>(rank)};
+  const double first = 10.0 + 2.0 * static_cast<double>(rank);
+  const std::vector<double> values = {factor * first, factor * (first + 1.0)};
   file->put("thk", 0, {{2 * rank}, {2}, {}}, values.data());
   file->end_record();
   file->close();
@@ -71,6 +71,15 @@ TEST_CASE("the layout of CONTRIBUTING.md is in the words and moves columns to ag
       (size == 1 || x < size ? first : second) += " " + std::to_string(10 + x);
     CHECK(all == first + "\n" + (size == 1 ? "" : second + "\n"));
   });
+}
+
+TEST_CASE("the option of the format of CONTRIBUTING.md is its own") {
+  const Scratch scratch;
+  write("lines/digits=9", scratch / "fine", 1.0 / 3.0);
+  scratch.on_rank_0(
+      [&] { CHECK(text_of(scratch / "fine.0000") == "thk 0 0 : 3.33333333 3.66666667\n"); });
+  CHECK_REFUSED(io::parse_method("lines/digits=8", {}), "expected one of 6|9|17, found '8'");
+  CHECK_REFUSED(io::parse_method("direct/digits=9", {}), "expected -io_format lines, found direct");
 }
 
 TEST_CASE("what its row does not promise is refused") {
