@@ -234,6 +234,14 @@ std::size_t Schema::bytes(const Variable& v) const {
   return bytes;
 }
 
+Schema Schema::as_written() const {
+  Schema written = *this;
+  for (Variable& v : written.variables) {
+    for (Attribute& a : v.attributes) a.value = own_type(a, v);
+  }
+  return written;
+}
+
 std::size_t Schema::records() const {
   const auto d = std::find_if(dimensions.begin(), dimensions.end(),
                               [](const Dimension& one) { return one.length == unlimited; });

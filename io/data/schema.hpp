@@ -156,6 +156,7 @@ struct Schema {
   Indices record_shape(std::size_t v) const; ///< without the unlimited one
   bool has_records(const Variable& variable) const;
   std::size_t bytes(const Variable& variable) const; ///< of a variable, or of one record of it
+  Schema as_written() const; ///< with the attributes of own_type()
   std::size_t records() const;                       ///< in the file; 0 without a record dimension
 
   /// As text: "x = 11", "double thk(time, y, x)", "thk:units = \"m\"", ":title = ...".

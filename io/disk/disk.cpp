@@ -59,7 +59,7 @@ bool is_at(int fd, const std::string& name) {
 } // namespace
 
 Descriptor::Descriptor(const std::string& path, int flags, const std::string& what)
-    : m_fd(retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
+    : m_path(path), m_fd(retried([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
   if (m_fd < 0) fail(path, what);
 }
 
@@ -79,13 +79,16 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
   }
 }
 
-void fsync_path(const std::string& path, const DiskCaller& call_disk) {
-  const Descriptor fd(path, O_RDONLY, "cannot open it for fsync");
+void fsync_file(const Descriptor& file, const DiskCaller& call_disk) {
   struct stat now {};
-  if (::fstat(fd, &now) != 0) fail(path, "fsync failed");
+  if (::fstat(file, &now) != 0) fail(file.path(), "fsync failed");
   call_disk(static_cast<std::size_t>(now.st_size), [&] {
-    if (retried([&] { return ::fsync(fd); }) != 0) fail(path, "fsync failed");
+    if (retried([&] { return ::fsync(file); }) != 0) fail(file.path(), "fsync failed");
   });
+}
+
+void fsync_path(const std::string& path, const DiskCaller& call_disk) {
+  fsync_file(Descriptor(path, O_RDONLY, "cannot open it for fsync"), call_disk);
 }
 
 void fsync_folder_of(const std::string& path) {
@@ -104,20 +107,20 @@ void rename_file(const std::string& from, const std::string& to) {
   if (std::rename(from.c_str(), to.c_str()) != 0) fail(to, "cannot rename '" + from + "' to it");
 }
 
-const char* change_of(int fd, const std::string& name, std::uint64_t size) {
+const char* change_of(const Descriptor& file, const std::string& name, std::uint64_t size) {
   struct stat now {};
-  if (!is_at(fd, name)) return ::lstat(name.c_str(), &now) == 0 ? "replaced" : "removed";
-  const bool is_short = ::fstat(fd, &now) == 0 && static_cast<std::uint64_t>(now.st_size) < size;
+  if (!is_at(file, name)) return ::lstat(name.c_str(), &now) == 0 ? "replaced" : "removed";
+  const bool is_short = ::fstat(file, &now) == 0 && static_cast<std::uint64_t>(now.st_size) < size;
   return is_short ? "truncated" : "";
 }
 
-void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end) {
-  const Descriptor fd(path, O_WRONLY, "cannot open it");
+void reserve_space(const Descriptor& file, std::uint64_t begin, std::uint64_t end) {
+  const std::string& path = file.path();
   struct stat now {};
-  if (::fstat(fd, &now) != 0 || !S_ISREG(now.st_mode)) return;
+  if (::fstat(file, &now) != 0 || !S_ISREG(now.st_mode)) return;
   if (end > file_limit()) fail_for_space(path, end, too_large());
   const int status = retried([&] {
-    return ::fallocate(fd, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+    return ::fallocate(file, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
                        static_cast<off_t>(end - begin));
   });
   if (status == 0) return;
@@ -126,11 +129,10 @@ void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t e
   compare_with_free_space(path, end, static_cast<std::uint64_t>(now.st_blocks) * 512);
 }
 
-void release_space(const std::string& path) {
-  const Descriptor fd(path, O_WRONLY, "cannot open it");
+void release_space(const Descriptor& file) {
   struct stat now {};
-  if (::fstat(fd, &now) != 0 || retried([&] { return ::ftruncate(fd, now.st_size); }) != 0)
-    fail(path, "cannot release the space behind its end");
+  if (::fstat(file, &now) != 0 || retried([&] { return ::ftruncate(file, now.st_size); }) != 0)
+    fail(file.path(), "cannot release the space behind its end");
 }
 
 std::string cause_of_failed_write(int error, const std::string& path, std::int64_t bytes) {

@@ -27,8 +27,10 @@ public:
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   operator int() const { return m_fd; }
+  const std::string& path() const { return m_path; }
 
 private:
+  std::string m_path;
   int m_fd;
 };
 
@@ -43,6 +45,7 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
 using DiskCaller = std::function<void(std::size_t bytes, const std::function<void()>& call)>;
 inline void call_at_once(std::size_t /*bytes*/, const std::function<void()>& call) { call(); }
 
+void fsync_file(const Descriptor& file, const DiskCaller& call_disk = call_at_once);
 void fsync_path(const std::string& path, const DiskCaller& call_disk = call_at_once);
 /// Flush the folder of a file, which makes its name durable.
 void fsync_folder_of(const std::string& path);
@@ -51,19 +54,19 @@ void start_writeback(const std::string& path);
 
 void rename_file(const std::string& from, const std::string& to);
 
-/// What another program has done to an open file that was called `name` and had `size` bytes or
+/// What another program has done to an open file that is called `name` and had `size` bytes or
 /// more: "removed", "replaced", "truncated"; "" for nothing.
-const char* change_of(int fd, const std::string& name, std::uint64_t size);
+const char* change_of(const Descriptor& file, const std::string& name, std::uint64_t size);
 
 // Space is allocated before values are sent, because MPI-IO cannot report an error of one rank
 // without hanging the others: ROMIO leaves a collective write on the failing rank only.
 
-/// Allocate the bytes begin <= n < end of an existing file without changing its length or, where
+/// Allocate the bytes begin <= n < end of a file without changing its length or, where
 /// that is impossible (NFS, ZFS), check the free space. Error on a full disk, quota or size limit.
-void reserve_space(const std::string& path, std::uint64_t begin, std::uint64_t end);
+void reserve_space(const Descriptor& file, std::uint64_t begin, std::uint64_t end);
 
 /// Give back what was allocated beyond the end of the file.
-void release_space(const std::string& path);
+void release_space(const Descriptor& file);
 
 /// Cause of a failed write of `bytes` at `path`, for the message of a library: ": " and the text of
 /// `error` (errno) if it is about space, the limit of this process, or ": no space left on device"

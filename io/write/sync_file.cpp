@@ -45,7 +45,7 @@ public:
     if (m_format->expected_size(0) > 0) reserve_bytes(m_format->expected_size(0));
     together(Phase::define, [&] {
       m_format->define();
-      know_files();
+      know_file();
     });
     if (m_options.continues && m_options.kept_records > 0 && m_options.commit_every > 0 &&
         m_format->grows_in_place())
@@ -92,8 +92,8 @@ private:
                      static_cast<std::size_t>(m_records), m_digest};
     MPI_Allreduce(MPI_IN_PLACE, &saved.digest, 1, MPI_UINT64_T, MPI_SUM, m_comm);
     together(Phase::fsync, [&] {
-      require_own_files();
-      if (m_machine.is_first(m_rank)) fsync_path(m_written, m_call_disk);
+      require_own_file();
+      if (m_machine.is_first(m_rank)) fsync_output(files.front());
     });
     together(Phase::fsync, [&] {
       if (m_rank == 0) append_to_manifest(manifest_of(path()), saved_line_of(saved));
@@ -133,21 +133,29 @@ private:
     if (m_lock) watched(Phase::close, [&] { m_lock.reset(); });
   }
 
-  /// They are kept open, so that another file of their name is told from them. Local.
-  void know_files() {
-    m_own.clear();
-    for (const OutputFile& file : my_files())
-      m_own.push_back(std::make_unique<Descriptor>(with_suffix(m_written, file.suffix),
-                                                   O_PATH | O_NOFOLLOW, "cannot look at it"));
+  /// The file of this rank: its own, or on rank 0 the shared one. Local.
+  const OutputFile* find_mine(const std::vector<OutputFile>& files) const {
+    const auto mine = std::find_if(files.begin(), files.end(), [this](const OutputFile& file) {
+      return m_rank == std::max(file.owner, 0);
+    });
+    return mine == files.end() ? nullptr : &*mine;
+  }
+
+  /// It is kept open: another file of its name is told from it, and calls for it need no path.
+  void know_file() {
+    m_own.reset();
+    const std::vector<OutputFile> files = m_format->files();
+    if (const OutputFile* const mine = find_mine(files)) {
+      m_suffix = mine->suffix;
+      m_own.emplace(with_suffix(m_written, m_suffix), O_WRONLY | O_NOFOLLOW, "cannot open it");
+    }
   }
 
   /// Error if a name (ncks -O, mv), the length or the lock is not that of this run any more. Local.
-  void require_own_files() const {
-    const std::vector<OutputFile> files = my_files();
-    for (std::size_t n = 0; n < m_own.size(); ++n) {
-      const std::string name = with_suffix(m_written, files[n].suffix),
-                        change = change_of(*m_own[n], name, m_least_size);
-      if (change.empty()) continue;
+  void require_own_file() const {
+    const std::string name = with_suffix(m_written, m_suffix),
+                      change = m_own ? change_of(*m_own, name, m_least_size) : "";
+    if (!change.empty()) {
       throw Error("file '" + name + "': it was " + change +
                   " by another program while this run writes it; " +
                   (has_its_name() ? "up to record " + std::to_string(m_saved_records) +
@@ -169,14 +177,13 @@ private:
     if (!reopened.why_not.empty()) return begin_anew(reopened.why_not);
     together(Phase::open, [&] {
       if (m_rank != 0) return;
-      if (m_sums) m_metadata = fingerprint(NcFile(m_written).schema());
       std::filesystem::remove(m_written);
     });
     m_written = path();
     m_kept_size = m_least_size = reopened.size;
     m_saved_records = m_options.kept_records;
-    together(Phase::open, [&] { know_files(); });
-    m_reserved = my_files().empty() ? 0 : reopened.size;
+    together(Phase::open, [&] { know_file(); });
+    m_reserved = m_own ? reopened.size : 0;
     begin_with_kept_records();
   }
 
@@ -209,11 +216,11 @@ private:
       if (m_sums) {
         line.first_record = m_sums->first_record();
         line.sums.emplace();
-        line.metadata = m_metadata;
+        line.metadata = fingerprint(schema().as_written());
       }
       append_to_manifest(manifest_of(path()), line_of(line));
       m_format->count_records();
-      fsync_path(path(), m_call_disk);
+      fsync_file(*m_own, m_call_disk);
     });
     m_kept_size.reset();
     flush();
@@ -231,10 +238,10 @@ private:
   /// The owner of a file allocates its expected size, as far as the format can predict it.
   void reserve_bytes(std::uint64_t expected) {
     together(Phase::reserve, [&] {
-      require_own_files();
-      const std::vector<OutputFile> mine = my_files();
-      if (mine.empty() || expected <= m_reserved) return;
-      reserve_space(with_suffix(m_written, mine.front().suffix), m_reserved, expected);
+      require_own_file();
+      if (!m_own) know_file(); // before its definition
+      if (!m_own || expected <= m_reserved) return;
+      reserve_space(*m_own, m_reserved, expected);
       m_reserved = expected;
     });
   }
@@ -251,18 +258,9 @@ private:
     }
   }
 
-  /// The files of this rank: its own, and on rank 0 the shared ones.
-  std::vector<OutputFile> my_files() const {
-    std::vector<OutputFile> mine;
-    for (const OutputFile& file : m_format->files()) {
-      if (m_rank == std::max(file.owner, 0)) mine.push_back(file);
-    }
-    return mine;
-  }
-
   void release_reserved() {
     together(Phase::close, [&] {
-      if (m_reserved > 0) release_space(with_suffix(m_written, my_files().front().suffix));
+      if (m_reserved > 0) release_space(*m_own);
     });
   }
 
@@ -272,18 +270,17 @@ private:
     const std::string manifest = manifest_of(path());
     const std::vector<OutputFile> files = m_format->files();
     together(Phase::fsync, [&] {
-      require_own_files();
+      require_own_file();
       for (const OutputFile& file : files) {
         const bool is_shared = file.owner == OutputFile::shared && m_machine.is_first(m_rank);
-        if (file.owner == m_rank || is_shared)
-          fsync_path(with_suffix(m_written, file.suffix), m_call_disk);
+        if (file.owner == m_rank || is_shared) fsync_output(file);
       }
     });
     together(Phase::fsync, [&] {
       if (m_rank != 0) return;
       if (has_its_name()) {
         m_format->count_records();
-        fsync_path(path(), m_call_disk);
+        fsync_file(*m_own, m_call_disk);
         return append_to_manifest(manifest, lines);
       }
       append_to_manifest(manifest, lines);
@@ -297,6 +294,11 @@ private:
     if (m_sums) m_sums->forget(static_cast<std::size_t>(m_records));
   }
 
+  void fsync_output(const OutputFile& file) {
+    if (m_own && m_suffix == file.suffix) return fsync_file(*m_own, m_call_disk);
+    fsync_path(with_suffix(m_written, file.suffix), m_call_disk);
+  }
+
   /// Lines of all files, on rank 0.
   std::string gather_lines(std::int64_t step, bool grows) {
     const bool are_shared = m_format->files().front().owner == OutputFile::shared;
@@ -308,8 +310,10 @@ private:
     }
     std::string lines;
     together(Phase::checksum, [&] {
-      require_own_files();
-      for (const OutputFile& file : my_files()) lines += line_of_file(file, step, grows, of_shared);
+      require_own_file();
+      const std::vector<OutputFile> files = m_format->files();
+      if (const OutputFile* const mine = find_mine(files))
+        lines = line_of_file(*mine, step, grows, of_shared);
     });
     if (!are_shared) watched(Phase::checksum, [&] { lines = gather(lines, m_comm); });
     return lines;
@@ -319,7 +323,6 @@ private:
   std::string line_of_file(const OutputFile& file, std::int64_t step, bool grows, Sums sums) {
     const std::string written = with_suffix(m_written, file.suffix);
     if (!m_format->grows_in_place()) zero_padding(written); // direct leaves holes instead
-    start_writeback(written);
     ManifestEntry line;
     line.name = std::filesystem::path(path() + file.suffix).filename().string();
     std::error_code is_gone; // found, and told, before the line is written
@@ -331,17 +334,19 @@ private:
     const bool is_shared = file.owner == OutputFile::shared;
     line.first_record = is_shared ? m_sums->first_record() : 0;
     line.sums = is_shared ? std::move(sums) : m_format->own_sums(line.records);
-    if (m_metadata.empty()) m_metadata = fingerprint(NcFile(written).schema());
+    if (m_metadata.empty())
+      m_metadata = fingerprint(is_shared ? schema().as_written() : NcFile(written).schema());
     line.metadata = m_metadata;
     return line_of(line);
   }
 
   bool has_its_name() const { return m_written == path(); }
 
-  std::string m_written; ///< path.tmp; in place, from the first commit on, path
-  std::vector<std::unique_ptr<Descriptor>> m_own; ///< this rank's files
-  std::uint64_t m_least_size = 0;                 ///< of this rank's file, since the last commit
-  std::int64_t m_saved_records = 0;               ///< at the last commit
+  std::string m_written;            ///< path.tmp; in place, from the first commit on, path
+  std::optional<Descriptor> m_own;  ///< this rank's file
+  std::string m_suffix;             ///< of its name
+  std::uint64_t m_least_size = 0;   ///< of this rank's file, since the last commit
+  std::int64_t m_saved_records = 0; ///< at the last commit
   std::string m_metadata;     ///< fingerprint, on the owner of the file, from the first commit on
   std::optional<Lock> m_lock; ///< on rank 0, until the file is closed
   bool m_was_cut_off = false; ///< an earlier run has left path.tmp; on rank 0

@@ -226,9 +226,9 @@ public:
       const std::string path = m_path + ".tmp";
       io::on_rank_0(m_comm, [&] {
         io::create_anew(path);
-        io::reserve_space(path, 0, m_bytes);
+        io::reserve_space(open(path), 0, m_bytes);
       });
-      io::agree(m_comm, [&] { write(path, begin, end, way.call_bytes); });
+      io::agree(m_comm, [&] { write(open(path), begin, end, way.call_bytes); });
       io::agree(m_comm, [&] {
         if (m_topology.is_first(static_cast<int>(m_rank))) io::fsync_path(path);
       });
@@ -237,9 +237,10 @@ public:
       io::agree(m_comm, [&] {
         const std::string name = m_path + "." + std::to_string(m_rank), path = name + ".tmp";
         io::create_anew(path);
-        io::reserve_space(path, 0, end - begin);
-        write(path, 0, end - begin, way.call_bytes);
-        io::fsync_path(path);
+        const io::Descriptor file = open(path);
+        io::reserve_space(file, 0, end - begin);
+        write(file, 0, end - begin, way.call_bytes);
+        io::fsync_file(file);
         io::rename_file(path, name);
       });
     }
@@ -250,14 +251,16 @@ public:
   }
 
 private:
-  void write(const std::string& path, std::uint64_t at, std::uint64_t end,
+  static io::Descriptor open(const std::string& path) {
+    return io::Descriptor(path, O_WRONLY, "cannot open it");
+  }
+  void write(const io::Descriptor& file, std::uint64_t at, std::uint64_t end,
              std::uint64_t call_bytes) const {
-    const io::Descriptor fd(path, O_WRONLY, "expected to open it");
     while (at < end) {
       const std::size_t count = std::min({call_bytes, end - at, std::uint64_t{m_buffer.size()}});
-      const ssize_t done = pwrite(fd, m_buffer.data(), count, static_cast<off_t>(at));
+      const ssize_t done = pwrite(file, m_buffer.data(), count, static_cast<off_t>(at));
       if (done <= 0)
-        throw Error("file '" + path + "': expected to write it; found: " + std::strerror(errno));
+        throw Error("file '" + file.path() + "': cannot write it: " + std::strerror(errno));
       at += static_cast<std::uint64_t>(done);
     }
   }
