@@ -156,7 +156,7 @@ struct Schema {
   Indices record_shape(std::size_t v) const; ///< without the unlimited one
   bool has_records(const Variable& variable) const;
   std::size_t bytes(const Variable& variable) const; ///< of a variable, or of one record of it
-  Schema as_written() const; ///< with the attributes of own_type()
+  Schema as_written() const;                         ///< with the attributes of own_type()
   std::size_t records() const;                       ///< in the file; 0 without a record dimension
 
   /// As text: "x = 11", "double thk(time, y, x)", "thk:units = \"m\"", ":title = ...".
@@ -170,7 +170,7 @@ template <class T> const T* find(const std::vector<T>& list, const std::string& 
   return found == list.end() ? nullptr : &*found;
 }
 
-/// Hash of the lines, except what a continued series changes.
+/// Hash of the lines, in any order, except what a continued series changes.
 std::string fingerprint(Schema schema);
 
 /// The whole variable, without the record dimension.

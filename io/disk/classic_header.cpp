@@ -173,10 +173,10 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
     layout.variables.push_back({in.sum(begin, 0), size, is_record});
   }
   layout.header_end = in.position();
-  for (const ClassicLayout::Place& v : layout.variables) {
+  for (const ClassicLayout::Extent& v : layout.variables) {
     if (v.is_record) layout.record_size = in.sum(layout.record_size, round_up(v.size));
   }
-  const auto is_record = [](const ClassicLayout::Place& v) { return v.is_record; };
+  const auto is_record = [](const ClassicLayout::Extent& v) { return v.is_record; };
   const auto lone = std::find_if(layout.variables.begin(), layout.variables.end(), is_record);
   if (std::count_if(layout.variables.begin(), layout.variables.end(), is_record) == 1)
     layout.record_size = lone->size; // not padded
@@ -203,7 +203,7 @@ std::int64_t MovedBytes::count(const std::string& path, bool all_records) {
 
 std::uint64_t ClassicLayout::size(std::uint64_t of_records) const {
   std::uint64_t end = 0;
-  for (const Place& v : variables) {
+  for (const Extent& v : variables) {
     if (v.is_record && of_records == 0) continue;
     end = std::max(end, v.begin + (v.is_record ? (of_records - 1) * record_size : 0) + v.size);
   }
@@ -212,7 +212,7 @@ std::uint64_t ClassicLayout::size(std::uint64_t of_records) const {
 
 std::uint64_t ClassicLayout::padded_size(std::uint64_t of_records) const {
   std::uint64_t end_of_fixed = header_end, record_begin = ~std::uint64_t{0};
-  for (const Place& place : variables) {
+  for (const Extent& place : variables) {
     if (place.is_record) {
       record_begin = std::min(record_begin, place.begin);
     } else {

@@ -16,13 +16,13 @@ constexpr std::uint64_t classic_type_bytes[] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8,
 
 /// Where the values of a file lie.
 struct ClassicLayout {
-  struct Place {
+  struct Extent {
     std::uint64_t begin, size; ///< bytes without padding; of a record variable in the first record
     bool is_record;
   };
   std::uint64_t header_end = 0, records = 0, record_size = 0;
-  std::size_t count_bytes = 4;  ///< of the number of records, which follows the magic number
-  std::vector<Place> variables; ///< in the order of definition
+  std::size_t count_bytes = 4;   ///< of the number of records, which follows the magic number
+  std::vector<Extent> variables; ///< in the order of definition
 
   /// Bytes up to the end of the last value with this many records, without the padding after it.
   std::uint64_t size(std::uint64_t of_records) const;

@@ -148,7 +148,7 @@ public:
         throw Error("file '" + m_path + "': cannot read its header");
     });
     m_layout.variables.resize(m_schema.variables.size());
-    const std::size_t bytes = m_layout.variables.size() * sizeof(ClassicLayout::Place);
+    const std::size_t bytes = m_layout.variables.size() * sizeof(ClassicLayout::Extent);
     MPI_Bcast(m_layout.variables.data(), static_cast<int>(bytes), MPI_BYTE, 0, m_comm);
     MPI_Bcast(&m_layout.header_end, 1, MPI_UINT64_T, 0, m_comm);
     MPI_Bcast(&m_layout.record_size, 1, MPI_UINT64_T, 0, m_comm);

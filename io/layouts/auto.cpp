@@ -181,9 +181,9 @@ namespace {
 
 /// Where a variable begins in the part of a file with, or without, records.
 std::uint64_t begin_in_section(const Schema& schema, std::size_t v) {
-  const std::vector<ClassicLayout::Place> places = packed_layout(schema).variables;
+  const std::vector<ClassicLayout::Extent> places = packed_layout(schema).variables;
   std::uint64_t first = places[v].begin;
-  for (const ClassicLayout::Place& place : places) {
+  for (const ClassicLayout::Extent& place : places) {
     if (place.is_record == places[v].is_record) first = std::min(first, place.begin);
   }
   return places[v].begin - first;

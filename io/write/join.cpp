@@ -72,12 +72,12 @@ public:
   /// Of the whole: global lengths, no decomposition attributes; cut dimensions are distributed.
   const Schema& schema() const { return m_whole; }
 
-  struct Part {
+  struct Piece {
     std::size_t subfile;
     Box box; ///< in the whole, without records
   };
   /// Where the values of variable v are, each once, in the order of the subfiles.
-  const std::vector<Part>& parts(std::size_t v) const { return m_parts[v]; }
+  const std::vector<Piece>& parts(std::size_t v) const { return m_parts[v]; }
 
   /// Values, as stored, of a box (of the whole, in a part of v) from a subfile, row-major. Local.
   void read(std::size_t v, std::size_t record, std::size_t subfile, Box box, std::byte* values) {
@@ -158,14 +158,14 @@ private:
   }
 
   /// Error if the parts of a variable overlap or leave gaps.
-  std::vector<Part> make_parts(std::size_t v) const {
+  std::vector<Piece> make_parts(std::size_t v) const {
     const std::vector<std::string>& axes = m_whole.variables[v].dimensions;
     const std::string what = "variable '" + m_whole.variables[v].name + "'";
-    std::vector<Part> parts;
+    std::vector<Piece> parts;
     std::size_t found = 0;
     std::set<std::vector<std::size_t>> boxes;
     for (std::size_t n = 0; n < m_size; ++n) {
-      Part part{n, {}};
+      Piece part{n, {}};
       std::vector<std::size_t> numbers; // of the box
       for (std::size_t a = lead(v); a < axes.size(); ++a) {
         const std::size_t* const r = range(n, axes[a]);
@@ -174,7 +174,7 @@ private:
         numbers.insert(numbers.end(), r, r + 2);
       }
       if (!boxes.insert(numbers).second) continue; // an earlier subfile has it
-      for (const Part& other : parts) {
+      for (const Piece& other : parts) {
         if (!do_meet(part.box, other.box)) continue;
         fail(n, what + ": expected a part that no other subfile has, found some of it in '" +
                     path_of(other.subfile) + "'");
@@ -194,7 +194,7 @@ private:
   std::size_t m_size = 0;
   Schema m_whole;  ///< as subfile 0 describes it; without what is of subfiles
   Ranges m_ranges; ///< of all subfiles
-  std::vector<std::vector<Part>> m_parts;
+  std::vector<std::vector<Piece>> m_parts;
   std::map<std::size_t, std::unique_ptr<ReadSource>> m_open;
 };
 
@@ -206,8 +206,8 @@ void copy_variable(MPI_Comm comm, Subfiles& subfiles, File& file, std::size_t v,
   const Variable& variable = file.schema().variables[v];
   const std::size_t bytes = bytes_of(variable.type),
                     limit = std::max<std::size_t>(1, buffer / bytes);
-  std::vector<Subfiles::Part> mine;
-  for (const Subfiles::Part& part : subfiles.parts(v)) {
+  std::vector<Subfiles::Piece> mine;
+  for (const Subfiles::Piece& part : subfiles.parts(v)) {
     if (part.subfile % size != rank) continue;
     for (const Box& box : cut(part.box, limit)) mine.push_back({part.subfile, box});
   }

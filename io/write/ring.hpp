@@ -82,7 +82,7 @@ public:
   double stall_seconds() const { return m_stall; } ///< waiting time of take()
 
 private:
-  struct Message {
+  struct InFlight {
     std::size_t begin, end;
     MPI_Request request;
   };
@@ -114,8 +114,8 @@ private:
 
   std::unique_ptr<std::byte[]> m_memory;
   std::size_t m_size, m_most_messages;
-  std::deque<Message> m_messages; ///< in flight, oldest first
-  Message m_next{0, 0, MPI_REQUEST_NULL};
+  std::deque<InFlight> m_messages; ///< in flight, oldest first
+  InFlight m_next{0, 0, MPI_REQUEST_NULL};
   double m_stall = 0.0;
 };
 
