@@ -39,7 +39,7 @@ class Study:
         self.complaints.append(f"{self.folder}: {printable}")
 
 
-def read(folder, progress=lambda *_: None):
+def read(folder):
     study = Study(folder)
     if not study.folder.is_dir():
         study.complain("expected a folder with the results of `perf/study run`, found " +
@@ -56,8 +56,7 @@ def read(folder, progress=lambda *_: None):
         if key not in runs or run["status"] == "ok" or runs[key]["status"] != "ok":
             runs[key] = run
     study.asked = len(runs)
-    for number, run in enumerate(runs.values(), 1):
-        progress(f"reports {number} of {len(runs)}")
+    for run in runs.values():
         add_run(study, run)
     return study
 

@@ -147,19 +147,15 @@ def table(found):
 
 
 def draw(figures, studies):
-    """The times that the findings compare, against cores, a panel for each part."""
-    wanted = {}
-    for finding in (finding for study in studies for finding in study.paper if "of" in finding):
-        for side, part in zip(("of", "over"), parts_of(finding)):
-            wanted.setdefault(part, []).append(finding[side])
+    """The times of the parts that the findings compare, against cores, a panel for each part."""
     p = figures.points[(figures.points["mode"] == "strong") & (figures.points["median"] > 0)]
-    wanted = {part: labels for part, labels in wanted.items() if p[p.part == part].cores.nunique() > 1}
+    wanted = dict.fromkeys(part for study in studies for finding in study.paper if "of" in finding for part in parts_of(finding))
+    wanted = [part for part in wanted if p[p.part == part].cores.nunique() > 1]
     if not wanted:
         return
     figure, grid = figures.panels(len(wanted))
-    for axes, (part, labels) in zip(grid[0], wanted.items()):
-        named = [curve for curve in set(p.curve) if any(rest(label, curve) is not None for label in labels)]
-        rows = p[(p.part == part) & p.curve.isin(named)]
+    for axes, part in zip(grid[0], wanted):
+        rows = p[p.part == part]
         if rows.nodes.nunique() == 1:  # ranks of a node in one line
             rows = rows.assign(curve=[re.sub("(, )?ranks_per_node=[0-9]+", "", curve).removeprefix(", ") for curve in rows.curve])
         of_compute = rows.processor.notna().any() and part != "output"
@@ -170,7 +166,7 @@ def draw(figures, studies):
         figures.times_axis(axes)
         figures.cores_axis(axes, figures.points[figures.points.part == part])
         axes.set_title(part + (f", {rows.nodes.iloc[0]:.0f} nodes" if rows.nodes.nunique() == 1 else ""))
-    grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if figures.in_processor_time else ""))
+    grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if figures.in_processor_time and wanted != ["output"] else ""))
     handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     figures.save(figure, "paper.png", "What the findings of the paper are about. Median, and all repetitions within the bars.",
                  (list(handles.values()), list(handles)))

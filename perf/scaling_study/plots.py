@@ -51,8 +51,8 @@ def styles(curves):
 class Figures:
     """Draws into `folder`; `footnote` says below each figure where it was measured."""
 
-    def __init__(self, folder, points, unit, footnote, progress=lambda *_: None):
-        self.folder, self.points, self.unit, self.footnote, self.progress = folder, points, unit, footnote, progress
+    def __init__(self, folder, points, unit, footnote):
+        self.folder, self.points, self.unit, self.footnote = folder, points, unit, footnote
         self.modes = [m for m in ("strong", "weak") if (points["mode"] == m).any()]
         self.series = list(dict.fromkeys(zip(points.machine, points.curve)))
         self.styles = dict(zip(self.series, styles(curve for _, curve in self.series)))
@@ -143,7 +143,6 @@ class Figures:
         axes.errorbar(x, y, [y - rows["min"], rows["max"] - y], color=colour, ls="", capsize=3, lw=1)
 
     def save(self, figure, name, caption, handles=None):
-        self.progress(name)
         if handles:
             wide = 0.6 + 0.075 * max(map(len, handles[1]))  # inches of a column: a line, and the longest name
             figure.legend(*handles, loc="outside upper center", ncols=max(1, int(figure.get_figwidth() / wide)), fontsize=9)

@@ -18,15 +18,8 @@ from . import ladder, law, load, metrics, model, page, paper, parts, plots, tool
 STOLEN = 0.02  # of the processor time, from which on steal is named
 
 
-def progress(text=""):
-    """What is being done, on one line of a terminal; nothing in a log."""
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
-
-
 def main(arguments):
-    studies = [load.read(folder, progress) for folder in arguments.folders]
-    progress()
+    studies = [load.read(folder) for folder in arguments.folders]
     for study in studies:
         work.same(study)
         ladder.same(study)
@@ -49,7 +42,6 @@ def main(arguments):
 
 
 def make(folder, studies, complaints):
-    progress("medians and intervals")
     runs = parts.table(studies)
     points = parts.points(runs)
     field = metrics.table(studies, points)
@@ -57,20 +49,18 @@ def make(folder, studies, complaints):
     unit = "ranks" if (runs.threads == 1).all() else "cores (ranks x threads)"
     title = " | ".join(dict.fromkeys(str(s.settings.get("title", s.folder.name)) for s in studies))
     subtitle = describe(studies, runs)
-    figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle, progress)
+    figures = plots.Figures(folder, points, "MPI ranks" if unit == "ranks" else unit, subtitle)
     figures.virtual = next((study.virtual for study in studies if study.virtual), {})
     figures.alike = all(computes_alike(study.settings.get("vary") or {}) for study in studies)
     figures.laws, figures.rungs = laws, ladder.steps(points)
     ladder.draw(figures, studies)
     drawn = figures.draw()
     paper.draw(figures, studies)
-    progress("tables")
     found = paper.entries(studies, points)
     page.write(folder, studies, points, field, drawn, title, subtitle, complaints,
                [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws, paper.table(found), ladder.steps_table(figures.rungs))
     write_table(folder, points, field)
     write_json(folder, studies, points, field, complaints, laws=laws, paper=found, rungs=figures.rungs)
-    progress()
     print_table(points, field, unit)
     for one in found:
         there, here = paper.shown(one)

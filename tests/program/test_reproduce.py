@@ -56,29 +56,26 @@ def test_a_row_that_fails_ends_no_other_and_all_go_on(tmp_path, monkeypatch, cap
     """The table at the end says which failed; --continue runs these alone; --record puts pictures, which name their row, into the docs."""
     (tmp_path / "10_a.yaml").write_text(f"""title: A
 rows:
-  bad: {{claim: c, command: "test -e {tmp_path}/mended; echo '{{\\"n\\": 3}}' > $OUT/a.json", figures: {{n: {{value: a.json n}}}}}}
+  bad: {{claim: c, command: "test -e {tmp_path}/mended; echo '[3]' > $OUT/a.json", figures: {{n: {{value: "a.json [0]"}}}}}}
   strange: {{claim: c, command: "echo [] > $OUT/a.json", figures: {{n: {{value: a.json n}}}}}}
-  good: {{claim: "{{n:.0f}}", command: "echo x >> {tmp_path}/runs; echo '{{\\"n\\": 2}}' > $OUT/a.json; echo $NUNATAK_ROW > $OUT/p", figures: {{n: {{value: a.json n}}}}, pictures: {{p.png: p}}}}
+  good: {{claim: c, command: "echo '[2]' > $OUT/a.json; echo $NUNATAK_ROW >> {tmp_path}/p", figures: {{n: {{value: "a.json [0]"}}}}, pictures: {{p.png: {tmp_path}/p}}}}
 """)
-    known, image = rows.read(tmp_path), tmp_path / "docs" / "img"
-    image.mkdir(parents=True)
+    known = rows.read(tmp_path)
+    for folder in ("docs/img", "scripts"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "scripts" / "environment.sh").touch()
     for place, name, value in ((rows, "read", lambda: known), (rows, "MEASURED", tmp_path / "measured.yaml"), (reproduce, "ROOT", tmp_path), (result_pages, "write", print),
                                (rows, "measured", lambda: {"machines": {}, "rows": {}}), (reproduce, "build_folder", lambda _: tmp_path),
                                (reproduce, "facts", lambda _: {"cpu": "x", "cores": 2}), (reproduce, "commit", lambda: "12345678")):
         monkeypatch.setattr(place, name, value)
-    (tmp_path / "scripts").mkdir()
-    (tmp_path / "scripts" / "environment.sh").write_text("")
-    arguments = types.SimpleNamespace(list=False, rows=[], quick=False, all=True, runs=None, program=None, output=str(tmp_path / "here.yaml"), keep=None, record=True,
-                                      go_on=False)
-    assert reproduce.main(arguments) == 1
-    here = yaml.safe_load((tmp_path / "here.yaml").read_text())
-    assert here["rows"].keys() == {"good"} and here["table"]["good"] == "1 new" and here["table"]["bad"].startswith("FAILED: bad: status 1")
-    assert "expected n" in here["table"]["strange"] and (image / "p.png").read_text() == "good\n"
-    (tmp_path / "mended").touch()
-    assert reproduce.main(types.SimpleNamespace(**{**vars(arguments), "go_on": True})) == 1
-    here = yaml.safe_load((tmp_path / "here.yaml").read_text())
-    assert here["rows"]["bad"]["values"]["n"] == [3.0] * 3 and "good" in here["rows"] and (tmp_path / "runs").read_text() == "x\n"
-    assert yaml.safe_load((tmp_path / "measured.yaml").read_text())["rows"].keys() == {"good", "bad"}
+    for go_on, measured in ((False, {"good"}), (True, {"good", "bad"})):
+        assert reproduce.main(types.SimpleNamespace(list=False, rows=[], quick=False, all=True, runs=None, program=None, output=str(tmp_path / "here.yaml"), keep=None,
+                                                    record=True, go_on=go_on)) == 1
+        here = yaml.safe_load((tmp_path / "here.yaml").read_text())
+        assert here["rows"].keys() == measured == yaml.safe_load((tmp_path / "measured.yaml").read_text())["rows"].keys()
+        assert here["table"]["good"] == "1 new" and "expected n" in here["table"]["strange"] and (tmp_path / "docs" / "img" / "p.png").read_text() == "good\n"
+        assert go_on or here["table"]["bad"].startswith("FAILED: bad: status 1")
+        (tmp_path / "mended").touch()
     assert "strange                    - min  FAILED" in capsys.readouterr().out
 
 

@@ -200,13 +200,7 @@ def test_studies_that_ship_can_be_read_in_both_sizes_and_have_words_of_the_progr
         assert study_file.checked(path, study_file.yaml.load(text, study_file.Loader)) == full  # study.yaml is a study, too
 
 
-def test_a_batch_system_that_is_not_there_is_one_sentence(monkeypatch):
-    monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(study_file.StudyError, match="--system slurm: expected sbatch and srun in the PATH"):
-        machine.System("slurm")
-
-
-def test_a_slurm_that_does_not_answer_is_one_sentence(study, tmp_path):
+def test_a_slurm_that_is_not_there_or_does_not_answer_is_one_sentence(study, tmp_path, monkeypatch):
     (tmp_path / "bin").mkdir()
     silent = "#!/bin/sh\nfor n in 1 2 3; do echo \"${0##*/}: error: unknown host\" >&2; done; echo \"${0##*/}: fatal: nobody answers\" >&2; exit 1\n"
     for name in ("sinfo", "sbatch", "srun", "squeue", "sacct"):
@@ -216,6 +210,9 @@ def test_a_slurm_that_does_not_answer_is_one_sentence(study, tmp_path):
     assert not (tmp_path / "out").exists()
     write(tmp_path / "bin" / "sinfo", "#!/bin/sh\n")  # it answers, and takes no job
     assert "expected jobs that start, found none of 6: sbatch: fatal: nobody answers" in sentence_of(study(text, "--system", "slurm"))
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(study_file.StudyError, match="--system slurm: expected sbatch and srun in the PATH"):
+        machine.System("slurm")
 
 
 def test_points_keep_their_cells_per_rank_and_repetitions_are_interleaved(tmp_path):
@@ -365,11 +362,6 @@ def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_energy_of_counters_that_begin_anew():
-    assert machine.energy({"nodes": 1, "energy": "900 50 999 999\n100 60 999 999\n"}) == {"energy_J": 210e-6}
-    assert machine.energy({"nodes": 1, "energy": ""}) == machine.energy({"nodes": 2, "energy": "1 9 2 9"}) == {}
-
-
 # In the place of tools and of their readers: what these print
 PERF = """while [ "$1" != -- ]; do [ "$1" != -o ] || out="$2"; shift; done; shift; "$@"; status=$?
 printf '%s\\n' '# started' '70;;instructions:u;9;100.00;;' '<not supported>;;cycles;0;100.00;;' '1,5;msec;task-clock;9;100.00;;' >"$out"; exit $status"""
@@ -381,7 +373,9 @@ KERNELS = """{"kokkos-kernel-data": {"kernel-perf-info": [{"kernel-name": "flow"
 
 
 def test_tools_stand_around_runs_and_their_counters_stand_with_ours(study, tmp_path):
-    """Found before the first run; of a run that fails nothing is counted."""
+    """Found before the first run; of a run that fails nothing is counted. Counters of energy may begin anew."""
+    assert machine.energy({"nodes": 1, "energy": "900 50 999 999\n100 60 999 999\n"}) == {"energy_J": 210e-6}
+    assert machine.energy({"nodes": 1, "energy": ""}) == machine.energy({"nodes": 2, "energy": "1 9 2 9"}) == {}
     text = "strong: {ranks: [1]}\nvary: {case: [good, crash]}\nrepetitions: 1\ntools: [perf, darshan, score-p, nsys, kokkos-tools]\n"
     (tmp_path / "bin").mkdir()
     (tmp_path / "lib").mkdir()

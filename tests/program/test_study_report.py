@@ -24,12 +24,9 @@ def made(tmp_path, monkeypatch, capsys):
         out = tmp_path / "page"
         status = report.main(types.SimpleNamespace(folders=[getattr(f, "path", f) for f in folders], output=out))
         said = capsys.readouterr()
-        if not (out / "index.html").exists():
-            return types.SimpleNamespace(status=status, err=said.err, out=said.out, page=None, results=None)
-        text = (out / "index.html").read_text()
+        text, results = ((out / name).read_text() if out.exists() else "null" for name in ("index.html", "results.json"))
         html.parser.HTMLParser().feed(text)
-        return types.SimpleNamespace(status=status, err=said.err, out=said.out, page=text, folder=out,
-                                     results=json.loads((out / "results.json").read_text()))
+        return types.SimpleNamespace(status=status, err=said.err, out=said.out, page=text, folder=out, results=json.loads(results))
     return call
 
 
@@ -53,6 +50,8 @@ def test_numbers_follow_the_law(tmp_path, made):
     assert ssa["serial_fraction"] == pytest.approx((slow - 1 / n) / (1 - 1 / n), rel=1e-9)
     weak = point(result.results, n, "output: fsync", mode="weak")  # one after the other: n times the time for n times the work
     assert weak["efficiency"] == pytest.approx(1 / n, rel=0.01) and weak["serial_fraction"] == pytest.approx(1, rel=0.01)
+    ordered = made(Folder(tmp_path / "b").fill(modes=["strong"], methods=["async:10", "async:5", "async:1.5"])).results["points"]
+    assert list(dict.fromkeys(p["curve"] for p in ordered)) == ["io_format=async:1.5", "io_format=async:5", "io_format=async:10"]
     assert "Strong, io_format pnetcdf" in result.page and "of the run, above the budget of 10 % at 1, 2, 4, 8" in result.page
 
 
@@ -115,12 +114,6 @@ def test_computing_on_shared_cores_is_drawn_in_processor_time(tmp_path):
         wall = [points[(points.part == part) & (points.curve == "io_format=pnetcdf")]["median"].tolist() for part in ("compute", "output")]
         assert drawn[1]["median"].tolist() == wall[1] and bool(figures.in_processor_time) == shared
         assert drawn[0]["median"].tolist() == pytest.approx([(0.9 / 0.99 if shared else 1) * seconds for seconds in wall[0]])
-
-
-def test_curves_are_in_the_order_of_their_numbers(tmp_path, made):
-    result = made(Folder(tmp_path / "a").fill(modes=["strong"], methods=["async:10", "async:5", "direct", "async:1.5"]))
-    assert list(dict.fromkeys(p["curve"] for p in result.results["points"])) == [
-        "io_format=async:1.5", "io_format=async:5", "io_format=async:10", "io_format=direct"]
 
 
 def test_legends_fit_their_figures(tmp_path):
@@ -356,23 +349,16 @@ def test_a_byte_order_mark_is_no_mistake(tmp_path):
     assert not study.complaints and len(study.runs) == 2 and study.settings["repetitions"] == 3
 
 
-def test_the_reason_of_a_run_is_the_error_of_the_program(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
-    for n, said in enumerate(("nunatak: error: no such file\n-----\nmpiexec: status 2", "exit status 1\nSegmentation fault\n-----")):
-        folder.add("strong", 4, n, None, status="failed", reason=said)
-    assert made(folder).err.splitlines() == [f"study: {folder.path}: strong-4, repetition {n}: failed: {words}" for n, words in enumerate(
-        ("nunatak: error: no such file", "Segmentation fault"))]
-
-
 def test_lost_runs(tmp_path, made):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
     name = {"io_format": "pnetcdf"}
-    folder.add("strong", 8, 0, None, name, status="failed", reason="starting\nrank 3: Segmentation fault\n")
+    folder.add("strong", 8, 0, None, name, status="failed", reason="exit status 1\nrank 3: Segmentation fault\n-----")
     folder.add("strong", 8, 1, None, name, status="timeout", reason="")
     folder.add("strong", 8, 2, None, name)
     folder.add("strong", 8, 3, '{"timers": {', name)
     folder.add("strong", 8, 4, {"timers": {}}, name)
     folder.add("strong", 8, 5, [1, 2], name)
+    folder.add("strong", 8, 6, None, name, status="failed", reason="nunatak: error: no such file\n-----\nmpiexec: status 2")
     folder.add("strong", 4, 2, None, name, status="failed", reason="an attempt after one that was ok counts for nothing")
     with open(folder.path / "runs.jsonl", "a", encoding="utf-8") as file:
         file.write('{"point": "strong-8", "mo')
@@ -380,17 +366,10 @@ def test_lost_runs(tmp_path, made):
     assert result.status == 1
     for words in ("repetition 0: failed: rank 3: Segmentation fault", "repetition 1: timeout", "repetition 2: the report",
                   "repetition 3: the report reports/strong-8-io_format=pnetcdf.3.json is not JSON", "repetition 4: reports/",
-                  "repetition 5: reports/", "line 17 is left out"):
+                  "repetition 5: reports/", "repetition 6: failed: nunatak: error: no such file", "line 18 is left out"):
         assert words in result.err, words
-    assert len(result.err.splitlines()) == 7
+    assert len(result.err.splitlines()) == 8
     assert [point(result.results, n, parts.TOTAL)["repetitions"] for n in (1, 2, 4)] == [3, 3, 3]
-
-
-def test_more_ranks_than_cores_are_not_compared(tmp_path, made):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
-    folder.fill(modes=["strong"], ranks=(8,), methods=["pnetcdf"], oversubscribed=True)
-    result = made(folder)
-    assert point(result.results, 8, "output")["no_efficiency"] == "oversubscribed" and "8*" in result.page and "8*" in result.out
 
 
 def test_emulated_nodes_compare_output_only(tmp_path, made):
@@ -465,7 +444,7 @@ def test_output_costs_the_run_over_that_without_output(tmp_path, made):
 
 
 def test_where_there_is_no_efficiency(tmp_path, made):
-    """Not of parts that are small, nor above 200 %."""
+    """Not of parts that are small, nor above 200 %, nor with more ranks than cores."""
     folder = Folder(tmp_path / "a").fill(modes=["strong"], methods=["pnetcdf"], noise=0.0, laws={"energy": (0.0, 0.0, 0.002)})
     slow = Folder(tmp_path / "b")
     for n, factor in ((1, 24.0), (2, 1.0), (4, 1.0)):
@@ -475,6 +454,9 @@ def test_where_there_is_no_efficiency(tmp_path, made):
     assert point(results, 8, "stress balance: SSA")["efficiency"] > 0.5
     result = made(slow)
     assert point(result.results, 4, "ocean")["no_efficiency"] == "no base" and "2400 %" not in result.page
+    few = Folder(tmp_path / "c").fill(modes=["strong"], ranks=(1, 2, 4), methods=["pnetcdf"])
+    result = made(few.fill(modes=["strong"], ranks=(8,), methods=["pnetcdf"], oversubscribed=True))
+    assert point(result.results, 8, "output")["no_efficiency"] == "oversubscribed" and "8*" in result.page and "8*" in result.out
 
 
 def test_intervals_and_no_difference(tmp_path, made):
@@ -509,13 +491,6 @@ def test_the_load_of_the_machine_is_on_the_page(tmp_path, made):
     result = made(folder)
     assert "1 of 2 runs began with a load average above the 2 cores of the machine (up to 7.2" in result.page
     assert "<td>load average</td><td class=\"long\">1.5 to 7.25</td>" in result.page
-
-
-def test_progress_is_shown_on_a_terminal_only(tmp_path, made, monkeypatch, capsys):
-    folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"])
-    assert made(folder).err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    assert "reports 6 of 6" in made(folder).err
 
 
 def test_two_machines_side_by_side(tmp_path, made):
