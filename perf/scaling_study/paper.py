@@ -158,6 +158,7 @@ def draw(figures, studies):
         rows = p[p.part == part]
         if rows.nodes.nunique() == 1:  # ranks of a node in one line
             rows = rows.assign(curve=[re.sub("(, )?ranks_per_node=[0-9]+", "", curve).removeprefix(", ") for curve in rows.curve])
+        what = "time outside MPI" if rows.kind.eq("within").all() else "processor time"
         of_compute = rows.processor.notna().any() and part != "output"
         rows = figures.fair(rows.assign(kind=parts.COMPUTE) if of_compute else rows).sort_values("cores", kind="stable")
         lines = list(dict.fromkeys(zip(rows.machine, rows.curve)))
@@ -165,8 +166,9 @@ def draw(figures, studies):
             figures.line(axes, rows[(rows.machine == one[0]) & (rows.curve == one[1])], style, figures.label(one))
         figures.times_axis(axes)
         figures.cores_axis(axes, figures.points[figures.points.part == part])
-        axes.set_title(part + (f", {rows.nodes.iloc[0]:.0f} nodes" if rows.nodes.nunique() == 1 else ""))
-    grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if figures.in_processor_time and wanted != ["output"] else ""))
+        axes.set_title(part + (f", {rows.nodes.iloc[0]:.0f} nodes" if rows.nodes.nunique() == 1 else "")
+                       + (f", {what}" if of_compute and figures.in_processor_time else ""), fontsize=10)
+    grid[0][0].set_ylabel("time of the slowest rank (s)")
     handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     figures.save(figure, "paper.png", "What the findings of the paper are about. Median, and all repetitions within the bars.",
                  (list(handles.values()), list(handles)))

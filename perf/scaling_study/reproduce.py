@@ -60,6 +60,9 @@ def main(arguments):
                 found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": now, "runs": arguments.runs or int(row.get("runs", 1)),
                                "minutes": round((time.monotonic() - start) / 60, 1), "values": values}
                 table[name] = compare(name, row, values, before, here)
+            except KeyboardInterrupt:
+                print(f"\ninterrupted in {name}; the same command with --continue goes on from there")
+                return 130
             except (StudyError, subprocess.SubprocessError, OSError, ValueError, LookupError, TypeError, ArithmeticError) as error:
                 table[name] = f"FAILED: {error}"
         if name not in found:
