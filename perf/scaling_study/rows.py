@@ -28,7 +28,7 @@ BETTER = ("higher", "lower", "same", "either")  # same: a count, equal on every 
 SECTION = ("title", "text", "rows")
 ROW = ("claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "pictures", "text")
 FIGURE = ("value", "over", "better", "each", "unit", "saved", "factor")
-ALONE = 0.1  # the interval of a figure that was measured once: this part of it to either side
+ALONE, LEAST = 0.1, 0.02  # the least interval of a figure, to either side: of one that was measured once, and of others
 
 
 def read(folder=FOLDER):
@@ -138,9 +138,10 @@ def together(runs):
 
 
 def interval(value):
-    """Least and most; of a single measurement ten per cent to either side."""
+    """Least and most, two per cent to either side or more; of a single measurement ten per cent."""
     median, least, most = value
-    return (least, most) if least < most else (median - ALONE * abs(median), median + ALONE * abs(median))
+    near = (LEAST if least < most else ALONE) * abs(median)
+    return min(least, median - near), max(most, median + near)
 
 
 def verdict(figure, old, new, same_machine):

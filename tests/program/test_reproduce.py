@@ -36,7 +36,7 @@ def test_verdicts():
     assert rows.verdict(higher, [10, 9, 11], [10.9, 10.5, 12], True) == "within its interval"
     assert rows.verdict(higher, [10, 9, 11], [12, 11.5, 13], True) == "better" and rows.verdict(lower, [10, 9, 11], [12, 11.5, 13], True) == "worse"
     assert rows.verdict(higher, [10, 9, 11], [8, 7, 8.5], True) == "worse" and rows.verdict(lower, [10, 10, 10], [8.9, 8.9, 8.9], True) == "within its interval"
-    assert rows.verdict(higher, [10, 9, 11], [5, 5, 5], False) == "another machine"
+    assert rows.verdict(higher, [10, 9, 11], [5, 5, 5], False) == "another machine" and rows.verdict(lower, [10, 9.99, 10.01], [10.2, 10.19, 10.21], True) == "within its interval"
     assert [rows.verdict(count, [10] * 3, [n] * 3, False) for n in (10, 11)] == ["equal", "DIFFERS"]
 
 
