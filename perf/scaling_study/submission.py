@@ -230,7 +230,7 @@ def check(arguments):
 
 def compare(arguments):
     """A table in Markdown, a row for each size and submission that is not refused."""
-    head = ("Size", "Machine", "Nodes", "Ranks x threads", "File system", "Output", "SYPD", "least to most", "against the first", "CHSY",
+    head = ("Size", "Machine", "Nodes", "Ranks x threads", "File system", "Output", "SYPD", "least to most", "against the first", "CHSY", "JPSY",
             "SYPD of the loop", "cell steps/s/core", "MB/s", "of raw writes")
     print("| " + " | ".join(head) + " |\n|" + len(head) * "---|")
     good, bad = [], []
@@ -270,5 +270,6 @@ def row_of(one, first):
             "/".join(output[name] for name in ("format", "layout", "transport")), f"{middle:.4g}", f"{speeds[0]:.4g} to {speeds[-1]:.4g}",
             "-" if one is first else f"{middle / statistics.median(base):.2f}" if apart else "no difference",
             f"{cores * seconds / 3600 / report['years']:.3g}",
+            f"{statistics.median(run['energy_J'] for run in runs) / report['years']:.3g}" if all("energy_J" in run for run in runs) else "-",
             f"{86400 * report['years'] / statistics.median(pop.loop(run['report']) for run in runs):.4g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
             *(["-", "-"] if output["servers"] else [f"{statistics.median(rates):.0f}", f"{statistics.median(raw):.2f}"])]
