@@ -40,10 +40,7 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     sheet.forcings.push_back(f);
   }
   launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
-    const Forcing& f = sheet.forcings[n];
-    return {sheet.states[n].thk, sheet.states[n].topg, f.climatic_mass_balance,
-            f.ice_surface_temp,  f.bheatflx,           f.basins,
-            f.theta_ocean,       f.salinity_ocean};
+    return ghosts_of(given_fields(sheet.states[n], sheet.forcings[n]));
   });
   for (int n = 0; n < ranks.local_size(); ++n) {
     const Patch p = ranks.patch(n);

@@ -107,11 +107,13 @@ void generate(const Options& options, const Grid& grid, const Patch& patch, Stat
 
 // --- substitutes for variables that an input lacks
 
-void set_constants(const Options& options, Forcing& forcing) {
-  Kokkos::deep_copy(forcing.bheatflx, options.bheatflx);
+void set_constants(const Options& options, Forcing& forcing, const FieldList& given) {
   Kokkos::deep_copy(forcing.basins, 1);
-  Kokkos::deep_copy(forcing.theta_ocean, options.theta_ocean);
-  Kokkos::deep_copy(forcing.salinity_ocean, options.salinity_ocean);
+  for (const Field& field : given) {
+    const auto constant = options.constants.find(field.name);
+    if (constant != options.constants.end())
+      Kokkos::deep_copy(std::get<Array2<double>>(field.array), constant->second);
+  }
 }
 
 /// Temperature falls linearly with elevation, and accumulation with temperature (saturation vapour
@@ -158,9 +160,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
   };
   ignored("climatic_mass_balance", {"climatic_mass_balance", "climatic_mass_balance_halving"});
   ignored("ice_surface_temp", {"ice_surface_temp", "ice_surface_lapse_rate"});
-  ignored("bheatflx", {"bheatflx"});
-  ignored("theta_ocean", {"theta_ocean"});
-  ignored("salinity_ocean", {"salinity_ocean"});
+  for (const auto& [name, value] : options.constants) ignored(name.c_str(), {name.c_str()});
   ignored("tauc", {"till_phi_min", "till_phi_max", "till_topg_min", "till_topg_max",
                    "till_overburden_fraction", "till_frozen_below"});
   ignored("hardav", {"softness", "rheology", "sia_e", "ssa_e"});
@@ -171,17 +171,17 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
                                    number(options.climatic_mass_balance_halving) + " K of cooling");
   say("ice_surface_temp", number(options.ice_surface_temp) + " K at sea level, " +
                               number(options.ice_surface_lapse_rate) + " K less per km");
-  say("bheatflx", number(options.bheatflx) + " W m-2");
+  for (const VariableInfo& v : constant_forcing()) {
+    if (v.role == Role::forcing || options.ocean == "pico")
+      say(v.name, number(options.constants.at(v.name)) + " " + v.internal_units);
+  }
   say("temp", std::string(input.gives("enthalpy") ? "its enthalpy is not read; " : "") +
                   "the temperature in balance with the climate and the heat from below");
   say("tauc", "from the till model (-till_*)");
   say("hardav", options.rheology == "isothermal"
                     ? "softness " + number(options.hybrid.stress.softness) + " Pa-3 s-1"
                     : "from the temperature of the ice");
-  if (options.ocean != "pico") return;
-  say("basins", "all of the grid is one basin");
-  say("theta_ocean", number(options.theta_ocean) + " K");
-  say("salinity_ocean", number(options.salinity_ocean) + " g/kg");
+  if (options.ocean == "pico") say("basins", "all of the grid is one basin");
 }
 
 } // namespace
@@ -286,8 +286,9 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
 /// A restart with PICO of a run without an ocean: its file lacks the water.
 void InitialState::require_ocean() const {
   if (!continues() || m_options.ocean != "pico") return;
-  for (const std::string name : {"theta_ocean", "salinity_ocean"}) {
-    if (m_input->gives(name) || m_options.given.count(name) > 0) continue;
+  for (const VariableInfo& v : constant_forcing()) {
+    const std::string name = v.name;
+    if (v.role != Role::ocean || m_input->gives(name) || m_options.given.count(name) > 0) continue;
     throw Error(m_options.input + ": variable '" + name + "' is missing: expected it, or option -" +
                 name + ", for -ocean pico; the run that wrote the file had no ocean");
   }
@@ -300,33 +301,26 @@ bool InitialState::has(const std::string& field) const {
 
 void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) {
   const Patch patch = ranks.patch();
-  set_constants(m_options, forcing);
+  const FieldList given = given_fields(state, forcing);
+  set_constants(m_options, forcing, given);
   if (m_input) {
     require_ocean();
-    m_found = m_input->read(m_options, grid, ranks, state, forcing);
+    m_found = m_input->read(m_options, grid, ranks, given);
+    forcing.has_tauc = m_found.count("tauc") > 0;
+    forcing.has_hardav = m_found.count("hardav") > 0;
     log_substitutes(m_options, *m_input, m_log);
   } else {
     generate(m_options, grid, patch, state, forcing);
-    for (const char* name :
-         {"climatic_mass_balance", "climatic_mass_balance_halving", "ice_surface_temp",
-          "ice_surface_lapse_rate", "bheatflx", "theta_ocean", "salinity_ocean"}) {
+    std::vector<std::string> climate{"climatic_mass_balance", "climatic_mass_balance_halving",
+                                     "ice_surface_temp", "ice_surface_lapse_rate"};
+    for (const auto& [name, value] : m_options.constants) climate.push_back(name);
+    for (const std::string& name : climate) {
       if (m_options.given.count(name) > 0)
-        m_log.line("init: option -" + std::string(name) + " has no effect: -init " +
-                   m_options.init + " has its own climate");
+        m_log.line("init: option -" + name + " has no effect: -init " + m_options.init +
+                   " has its own climate");
     }
   }
-  std::vector<Ghosted> all{state.thk,
-                           state.topg,
-                           state.u_ssa,
-                           state.v_ssa,
-                           forcing.climatic_mass_balance,
-                           forcing.ice_surface_temp,
-                           forcing.bheatflx,
-                           forcing.tauc,
-                           forcing.hardav,
-                           forcing.basins,
-                           forcing.theta_ocean,
-                           forcing.salinity_ocean};
+  std::vector<Ghosted> all = ghosts_of(given);
   if (forcing.fixed.data() != nullptr)
     all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
   ranks.update_ghosts(all);

@@ -11,12 +11,12 @@
 
 #include "io/read/reader.hpp"
 #include "kernels/grid/sums.hpp"
-#include "kernels/pico/last_input.hpp"
 #include "kernels/step/state.hpp"
 #include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/printed.hpp"
 #include "miniapp/base/units.hpp"
+#include "miniapp/base/variables.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/log.hpp"
@@ -81,13 +81,20 @@ enum class Interpolation { bilinear, nearest, thickness };
 
 /// Requirements on a variable of the input.
 struct FieldInfo {
+  explicit FieldInfo(const VariableInfo& v)
+      : variable(v.name), units(v.internal_units), min(v.input->min), max(v.input->max),
+        of_ids(v.kind == Kind::integers), of_ice(variable == "hardav"),
+        has_mean(!of_ids && (v.role == Role::forcing || v.role == Role::ocean)) {
+    if (variable == "thk") method = Interpolation::thickness;
+    if (of_ids) method = Interpolation::nearest;
+  }
   std::string variable, units; // "": not converted
   double min, max;             // in these units
   Interpolation method = Interpolation::bilinear;
-  bool of_ids = false;   // integers; 0 means none
-  bool of_ice = false;   // undefined without ice: there the mean over ice is used
-  bool has_mean = false; // has other records than thk: their mean is used
-  bool is_used = true;   // if false, a field with missing values is ignored
+  bool of_ids;         // integers; 0 means none
+  bool of_ice;         // undefined without ice: there the mean over ice is used
+  bool has_mean;       // has other records than thk: their mean is used
+  bool is_used = true; // if false, a field with missing values is ignored
 };
 
 /// The position of a point between two file points: index of the lower one, weight of the upper.
@@ -291,7 +298,7 @@ public:
         if (std::fabs(value - axis->spacing) <= 1e-12 * axis->spacing) axis->spacing = value;
     }
     for (const char* required : {"thk", "topg"}) {
-      if (!m_reader.has(required))
+      if (!gives(required))
         throw Error(path + ": variable '" + required + "' is missing (thk and topg are required)");
     }
     if (const std::size_t records = records_of("thk"); records > 1)
@@ -407,62 +414,48 @@ public:
     return m_reader.text("", "option_" + option);
   }
 
-  /// Reads thk, topg and the other variables that `options` use; absent ones keep their value in
-  /// Forcing. Returns the names of the optional ones that were read. Collective. Throws Error
-  /// naming file and variable: wrong dimensions or units, NaN, negative thickness.
+  /// Reads the fields that the file gives and `options` use; the others keep their values. Returns
+  /// the names of those that were read. Collective. Throws Error naming file and variable: wrong
+  /// dimensions or units, NaN, negative thickness.
   std::set<std::string> read(const Options& options, const Grid& grid, MpiRanks& ranks,
-                             State& state, Forcing& forcing) const {
+                             const FieldList& fields) const {
     std::set<std::string> found;
-    const bool slides = options.stress != "sia", has_ocean = options.ocean != "none";
-    const auto optional = [&](FieldInfo info, const Array2<double>& field, bool is_used = true) {
-      info.is_used = is_used;
-      if (!gives(info.variable) || !read_field(info, grid, ranks, field)) return false;
-      found.insert(info.variable);
-      return true;
-    };
-    const auto climate = [&](FieldInfo info, const Array2<double>& field, bool is_used = true) {
-      info.has_mean = true;
-      return optional(info, field, is_used);
-    };
-    read_thickness(grid, ranks, state.thk);
-    read_field({"topg", "m", -12e3, 9e3}, grid, ranks, state.topg);
-    optional({"u_ssa", "m s-1", -1.0, 1.0}, state.u_ssa, slides);
-    optional({"v_ssa", "m s-1", -1.0, 1.0}, state.v_ssa, slides);
-
-    const Array2<double>& balance = forcing.climatic_mass_balance;
-    const double largest_balance = 1e-2; // kg m-2 s-1: 300 m of water a year
-    if (gives("climatic_mass_balance") &&
-        is_speed(m_reader.text("climatic_mass_balance", "units").value_or(""))) {
-      climate(
-          {"climatic_mass_balance", "m s-1", -largest_balance / rho_ice, largest_balance / rho_ice},
-          balance);
-      for_each_cell(
-          "metres of ice to kg m-2", ranks.patch(),
-          KOKKOS_LAMBDA(int j, int i) { balance(j, i) *= rho_ice; });
-    } else {
-      climate({"climatic_mass_balance", "kg m-2 s-1", -largest_balance, largest_balance}, balance);
-    }
-    climate({"ice_surface_temp", "K", 150.0, 330.0}, forcing.ice_surface_temp);
-    climate({"bheatflx", "W m-2", -1.0, 100.0}, forcing.bheatflx);
-    forcing.has_tauc = optional({"tauc", "Pa", 0.0, 1e9}, forcing.tauc, slides);
-    forcing.has_hardav = optional({"hardav", "", 1e6, 1e10, Interpolation::bilinear, false, true},
-                                  forcing.hardav); // Pa s^(1/3), which UDUNITS cannot parse
-    climate({"theta_ocean", "K", 260.0, 320.0}, forcing.theta_ocean, has_ocean);
-    climate({"salinity_ocean", "g/kg", 0.0, 50.0}, forcing.salinity_ocean, has_ocean);
+    const std::set<std::string> of_sliding{"u_ssa", "v_ssa", "tauc"};
     const Array2<double> numbers = make_array<double>("basins", ranks.patch());
-    const FieldInfo basins{"basins", "", 0.0, double{pico::largest_basin}, Interpolation::nearest,
-                           true};
-    if (optional(basins, numbers, has_ocean)) {
-      const auto target = forcing.basins;
+    for (const Field& field : fields) {
+      const VariableInfo& variable = variable_info(field.name);
+      FieldInfo info(variable);
+      if (!gives(info.variable)) continue;
+      info.is_used = of_sliding.count(field.name) > 0 ? options.stress != "sia"
+                     : variable.role == Role::ocean   ? options.ocean != "none"
+                                                      : true;
+      const bool in_metres = info.variable == "climatic_mass_balance" &&
+                             is_speed(m_reader.text(info.variable, "units").value_or(""));
+      if (in_metres) {
+        info.units = "m s-1"; // of ice
+        info.min /= rho_ice;
+        info.max /= rho_ice;
+      }
+      const auto* const ids = std::get_if<Array2<int>>(&field.array);
+      const Array2<double> values =
+          ids != nullptr ? numbers : std::get<Array2<double>>(field.array);
+      if (!read_field(info, grid, ranks, values)) continue;
+      found.insert(info.variable);
+      if (in_metres)
+        for_each_cell(
+            "metres of ice to kg m-2", ranks.patch(),
+            KOKKOS_LAMBDA(int j, int i) { values(j, i) *= rho_ice; });
+      if (ids == nullptr) continue;
+      const auto target = *ids;
       for_each_cell(
-          "basins", ranks.patch(),
-          KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(numbers(j, i)); });
+          "integers", ranks.patch(),
+          KOKKOS_LAMBDA(int j, int i) { target(j, i) = static_cast<int>(values(j, i)); });
     }
     return found;
   }
 
   void read_thickness(const Grid& grid, MpiRanks& ranks, const Array2<double>& thk) const {
-    read_field({"thk", "m", 0.0, 1e4, Interpolation::thickness}, grid, ranks, thk);
+    read_field(FieldInfo(variable_info("thk")), grid, ranks, thk);
   }
 
   bool has_temperature() const { return gives("temp"); }

@@ -75,27 +75,6 @@ HybridOptions hybrid_options(const Options& options) {
   return hybrid;
 }
 
-/// The fields of a restart file, each marked as such: the state and the given forcing.
-FieldList restart_fields(const State& state, const Forcing& forcing) {
-  FieldList fields = {{"thk", state.thk},
-                      {"topg", state.topg},
-                      {"usurf", state.usurf},
-                      {"mask", state.mask},
-                      {"temp", state.temp},
-                      {"u_ssa", state.u_ssa},
-                      {"v_ssa", state.v_ssa},
-                      {"climatic_mass_balance", forcing.climatic_mass_balance},
-                      {"ice_surface_temp", forcing.ice_surface_temp},
-                      {"bheatflx", forcing.bheatflx},
-                      {"basins", forcing.basins},
-                      {"theta_ocean", forcing.theta_ocean},
-                      {"salinity_ocean", forcing.salinity_ocean}};
-  if (forcing.has_tauc) fields.push_back({"tauc", forcing.tauc});
-  if (forcing.has_hardav) fields.push_back({"hardav", forcing.hardav});
-  for (Field& field : fields) field.restart = true;
-  return fields;
-}
-
 void add_pico_fields(const PicoFields& ocean, FieldList& fields) {
   fields.insert(fields.end(), {{"pico_shelf_mask", ocean.shelf_mask},
                                {"pico_box_mask", ocean.box_mask},
@@ -187,10 +166,13 @@ void Model::diagnose(double time) {
 }
 
 FieldList Model::fields() {
-  FieldList fields = restart_fields(state(), forcing());
+  FieldList fields = given_fields(state(), forcing());
   fields.erase(std::remove_if(fields.begin(), fields.end(),
-                              [&](const Field& f) { return !m_initial.has(f.name); }),
+                              [&](const Field& f) { return !f.restart || !m_initial.has(f.name); }),
                fields.end());
+  fields.insert(
+      fields.end(),
+      {{"usurf", state().usurf, true}, {"mask", state().mask, true}, {"temp", state().temp, true}});
   if (m_hybrid->has_ocean()) add_pico_fields(m_hybrid->ocean(0), fields);
   const HorizontalVelocity& velocity = flow().velocity;
   set_speeds(m_ranks->patch(), state(), velocity, m_speed_surface, m_speed_base);

@@ -21,20 +21,9 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace nunatak {
-
-/// A field as output sees it: an array (j, i) or (j, i, k) with one ring of ghosts, and its name.
-struct Field {
-  std::string name; ///< a variable of variables.hpp
-  std::variant<Array2<double>, Array2<int>, Array3<double>> array;
-  bool restart = false; ///< read by a restart: state, or given forcing; otherwise a diagnostic
-};
-
-/// Names are unique, except that diagnostics may repeat forcing: the first field of a name counts.
-using FieldList = std::vector<Field>;
 
 /// SSA parameters from the options.
 SsaOptions ssa_options(const Options& options);
@@ -71,7 +60,9 @@ public:
     return m_initial.series(name);
   }
   std::string title() const { return m_initial.title(); } ///< "nunatak run from ..."
-  FieldList fields();        ///< state, forcing, and the diagnostics of the last diagnose()
+  /// State, forcing, and the diagnostics of the last diagnose(). Names are unique, except that
+  /// diagnostics may repeat forcing: the first field of a name counts.
+  FieldList fields();
   FieldList failed_fields(); ///< fields() and the residual, after an SsaError
   nlohmann::json report();   ///< input, ssa, ocean, messages
 

@@ -178,9 +178,9 @@ void add_forcing(OptionTable& table, Options& o) {
                    "temperature at the ice surface at sea level", 150, 273.15));
   table.add(number("ice_surface_lapse_rate", o.ice_surface_lapse_rate, "K km-1",
                    "cooling of the ice surface with its elevation", 0, 20));
-  table.add(number("bheatflx", o.bheatflx, "W m-2", "geothermal heat flux", 0, 100));
-  table.add(number("theta_ocean", o.theta_ocean, "K", "ocean temperature for PICO", 200, 330));
-  table.add(number("salinity_ocean", o.salinity_ocean, "g/kg", "ocean salinity for PICO", 0, 50));
+  for (const VariableInfo& v : constant_forcing())
+    table.add(number(v.name, o.constants.at(v.name), v.internal_units, v.long_name, v.input->min,
+                     v.input->max));
   table.add(
       choice("energy", o.energy, "auto|on|off",
              "evolution of the ice temperature (auto: on, or as in the run that is continued)"));

@@ -9,6 +9,7 @@
 #include "io/methods/knobs.hpp"
 #include "kernels/step/hybrid.hpp"
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/base/variables.hpp"
 #include "miniapp/model/clock.hpp"
 
 #include <map>
@@ -55,9 +56,7 @@ struct Options {
   double climatic_mass_balance_halving = 10.0; // K
   double ice_surface_temp = 250.15;            // K, at sea level
   double ice_surface_lapse_rate = 9.0;         // K km-1
-  double bheatflx = 0.05;                      // W m-2
-  double theta_ocean = 271.65;                 // K
-  double salinity_ocean = 34.7;                // g/kg
+  std::map<std::string, double> constants;     // of constant_forcing(), by name
   std::string energy = "auto";
   // ocean
   std::string ocean = "auto";
@@ -85,6 +84,7 @@ struct Options {
   Options() {
     hybrid.stress.softness = 3.1689e-24; // Pa-3 s-1
     ssa.till_q = 0.75;
+    for (const VariableInfo& v : constant_forcing()) constants[v.name] = *v.input->constant;
     hybrid.stress.till = {5.0, 15.0, -1000.0, 1000.0, 0.05, 30.0};
   }
 };

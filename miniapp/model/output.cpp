@@ -301,8 +301,9 @@ io::Schema Output::state_schema(const std::string& path, const FieldList& fields
   for (const VariableInfo& variable : variables()) {
     const Field* field = field_of(fields, variable.name);
     const bool restart = field != nullptr && field->restart;
-    if (!restart && (variable.role == Role::restart ||
-                     (variable.role == Role::ocean && m_options.ocean != "none")))
+    const bool needed = variable.role == Role::ocean ? m_options.ocean != "none"
+                                                     : variable.role != Role::diagnostic;
+    if (needed && !restart)
       throw Error(path + ": variable '" + variable.name +
                   "' is missing (expected in every file that a run can start from)");
     if (restart) state_names += (state_names.empty() ? "" : " ") + std::string(variable.name);
