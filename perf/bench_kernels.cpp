@@ -284,7 +284,7 @@ nlohmann::json run(const Arguments& a) {
                           hybrid.diagnose();
                           const double dt = hybrid.stable_step().dt;
                           hybrid.advance(dt);
-                          const StepPart part(*ranks, checks_part);
+                          const StepPart part(*ranks, part::checks);
                           checks.add(hybrid);
                           const SsaReport solve = hybrid.stress_balance().last_solve();
                           work.cells = static_cast<double>(solve.unknown_cells);

@@ -15,8 +15,6 @@ import sys
 import tempfile
 
 BUILD = pathlib.Path(__file__).resolve().parents[1] / "build" / "release" / "miniapp"
-PARTS = {"stress balance: SSA": "ssa", "ocean": "pico", "stress balance: till, hardness": "till", "stress balance: SIA": "sia",
-         "stress balance: 3-D velocity": "velocity", "energy": "energy", "mass transport": "transport"}
 SOLVERS = ("sweep", "bfs", "buckets", "fmm")
 
 
@@ -35,8 +33,7 @@ def costs(programs, grid):
     counted, constants = records(programs, "nunatak-step", "-grid_dx", grid)
     measured, _ = records(programs, "nunatak-step", "-grid_dx", grid, "-work", "measured", "-repeat", "5")
     for before, now in zip(counted, measured):
-        if before["part"] in PARTS:
-            loop = PARTS[before["part"]]
+        if loop := before["loop"]:
             visit_s[loop] = constants[loop] * now["loggp_work_s"] / before["loggp_work_s"]
     mask = ["-mask", "shelves", "-grid_Mx", "1000", "-work", "measured", "-repeat", "5"]
     for solver in SOLVERS:

@@ -6,6 +6,8 @@
 // write-allocate reads, ghosts, messages.
 #pragma once
 
+#include "kernels/step/hybrid.hpp"
+
 #include <cstring>
 
 namespace nunatak::bench {
@@ -31,34 +33,30 @@ struct KernelBytes {
   }
 };
 
-constexpr const char *material_part = "stress balance: till, hardness",
-                     *sia_part = "stress balance: SIA",
-                     *velocity_part = "stress balance: 3-D velocity", *energy_part = "energy",
-                     *transport_part = "mass transport", *checks_part = "checks";
 constexpr KernelBytes kernel_bytes[] = {
     // PICO: H, b, theta, S and 2 masks; 8 masks and 7 maps written
-    {"ocean", nullptr, 4 * 8 + 2 * 4 + 8 * 4 + 7 * 8, 0, 0, 0},
-    {material_part, "till", 3 * 8 + 4 + 8, 0, 0, 0},      // b, H, mask, T of the base -> tauc
-    {material_part, "hardness", 2 * 8 + 8, 1, 0, 0},      // H, T_s, T -> B
-    {material_part, "softness", 8 + 2 * 8, 0, 0, 0},      // B -> A of the SIA, B of the SSA
-    {sia_part, "sia fluxes", 4 * 8 + 4 + 2 * 8, 0, 0, 0}, // 2 edges, H, mask, A -> 2 q
+    {part::ocean, nullptr, 4 * 8 + 2 * 4 + 8 * 4 + 7 * 8, 0, 0, 0},
+    {part::material, "till", 3 * 8 + 4 + 8, 0, 0, 0},           // b, H, mask, T of the base -> tauc
+    {part::material, "hardness", 2 * 8 + 8, 1, 0, 0},           // H, T_s, T -> B
+    {part::material, "softness", 8 + 2 * 8, 0, 0, 0},           // B -> A of the SIA, B of the SSA
+    {part::shearing, "sia fluxes", 4 * 8 + 4 + 2 * 8, 0, 0, 0}, // 2 edges, H, mask, A -> 2 q
     // 2 edges, H, mask, A, u_b, v_b, whether it moved -> 5 maps, u, v
-    {velocity_part, "horizontal velocity", 6 * 8 + 4 + 1 + 5 * 8, 0, 2, 0},
+    {part::velocity, "horizontal velocity", 6 * 8 + 4 + 1 + 5 * 8, 0, 2, 0},
     // H, mask, melt, whether it moved, u, v -> w
-    {velocity_part, "vertical velocity", 2 * 8 + 4 + 1, 2, 1, 0},
-    {velocity_part, "advection rate", 4 * 8 + 4, 0, 0, 0}, // mask, u, v of surface and base
+    {part::velocity, "vertical velocity", 2 * 8 + 4 + 1, 2, 1, 0},
+    {part::velocity, "advection rate", 4 * 8 + 4, 0, 0, 0}, // mask, u, v of surface and base
     // G, tauc, u_b, v_b, mask -> flux
-    {energy_part, "heat flux into the base", 4 * 8 + 4 + 8, 0, 0, 0},
+    {part::energy, "heat flux into the base", 4 * 8 + 4 + 8, 0, 0, 0},
     // H, mask, T_s, flux, heating, held, u, v, w, T -> held, melted, T
-    {energy_part, "temperature", 4 * 8 + 4 + 3 * 8, 4, 1, 0},
+    {part::energy, "temperature", 4 * 8 + 4 + 3 * 8, 4, 1, 0},
     // 2 edges, H, mask, u, v, 2 q -> 2 q
-    {transport_part, "total flux", 7 * 8 + 4 + 2 * 8, 0, 0, 0},
-    {transport_part, "outflow factor", 4 * 8, 0, 0, 0}, // H, 2 q -> f
+    {part::transport, "total flux", 7 * 8 + 4 + 2 * 8, 0, 0, 0},
+    {part::transport, "outflow factor", 4 * 8, 0, 0, 0}, // H, 2 q -> f
     // H, mask, 2 q, f, balance, melt -> H
-    {transport_part, "update thickness", 6 * 8 + 4 + 8, 0, 0, 0},
-    {transport_part, "geometry", 3 * 8 + 4, 0, 0, 0},       // b, H -> h, mask
-    {transport_part, "edges", 8 + 4 + 2 * 8, 0, 0, 0},      // h, mask -> 2 edges
-    {checks_part, "areas and maxima", 5 * 8 + 4, 0, 0, 1}}; // H, mask, 2 u, 2 v; T
+    {part::transport, "update thickness", 6 * 8 + 4 + 8, 0, 0, 0},
+    {part::transport, "geometry", 3 * 8 + 4, 0, 0, 0},       // b, H -> h, mask
+    {part::transport, "edges", 8 + 4 + 2 * 8, 0, 0, 0},      // h, mask -> 2 edges
+    {part::checks, "areas and maxima", 5 * 8 + 4, 0, 0, 1}}; // H, mask, 2 u, 2 v; T
 
 /// Bytes of a whole part of the step; 0 for the SSA, which is not counted here.
 inline double bytes_of_part(const char* part, const Sizes& sizes) {

@@ -22,6 +22,14 @@
 
 namespace nunatak {
 
+/// Names of parts of the step (Hybrid::parts) and of the model.
+namespace part {
+constexpr const char *ocean = "ocean", *material = "stress balance: till, hardness",
+                     *sliding = "stress balance: SSA", *shearing = "stress balance: SIA",
+                     *velocity = "stress balance: 3-D velocity", *energy = "energy",
+                     *transport = "mass transport", *geometry = "geometry", *checks = "checks";
+} // namespace part
+
 struct HybridOptions {
   StressBalanceOptions stress;
   TillLaw till = SsaOptions{}.till(); ///< sliding law of the SSA, for frictional heating
@@ -38,6 +46,19 @@ struct StepSums {
 
 class Hybrid {
 public:
+  enum class Phase { diagnosis, advance };
+  struct Part {
+    const char* name; ///< in timers, reports and nunatak-step
+    Phase phase;
+    Work loop;
+    double cell, icy_cell, level; ///< cost, visits per cell, ...; 0: the part counts its own
+    void (Hybrid::*run)();
+    bool (Hybrid::*is_on)() const = nullptr; ///< nullptr: in every run
+  };
+  /// In the order of the step.
+  static const std::vector<Part>& parts();
+  static const Part& part(const std::string& name);
+
   /// states, forcings: one per local rank, ghosts valid. `sliding`: null if the base does not
   /// slide. `ranks` and `levels` must outlive this object.
   Hybrid(Ranks& ranks, double dx, double dy, const Levels& levels, const HybridOptions& options,
@@ -47,7 +68,7 @@ public:
 
   /// Basal melt of ice shelves and flow of the present states, of which only the sliding velocity
   /// changes. Throws SsaError if the stress balance cannot be solved.
-  void diagnose();
+  void diagnose() { run(Phase::diagnosis, 0.0); }
 
   /// The longest stable step for the flow of the last diagnose(), and its limit.
   TimeStep stable_step() const {
@@ -57,7 +78,7 @@ public:
 
   /// Advances temperature, then thickness, surface and mask by `dt` seconds (0: recomputes the
   /// present state), ghosts included, with the flow and melt of the last diagnose(). Asynchronous.
-  void advance(double dt);
+  void advance(double dt) { run(Phase::advance, dt); }
   /// Sums of the last advance() on each local rank, after a fence, for sum_over_ranks.
   std::vector<StepSums> step_sums() const;
 
@@ -70,8 +91,20 @@ public:
   const PicoReport& last_ocean() const { return m_pico_report; } ///< of the last diagnose()
 
 private:
+  void run(Phase phase, double dt);
+  void melt_shelves();
+  void set_material();
+  void slide();
+  void shear();
+  void set_velocities();
+  void change_temperature();
+  void move_ice();
+  bool slides() const { return m_stress_balance.sliding() != nullptr; }
+  bool is_thermal() const { return m_options.energy; }
+
   Ranks& m_ranks;
   double m_dx, m_dy; // m
+  double m_dt = 0.0; // s, of advance()
   HybridOptions m_options;
   std::vector<State> m_states;
   std::vector<Forcing> m_forcings;

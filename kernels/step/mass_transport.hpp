@@ -42,7 +42,7 @@ public:
       if (temperature_changed) return {states[n].thk, states[n].temp};
       return {states[n].thk};
     });
-    for (const int n : m_ranks.locals()) states[n].update_surface(m_ranks.patch(n));
+    for (const int n : m_ranks.locals()) states[n].update_surface();
   }
   /// The budget of the last step, after a fence.
   MassBudget budget(std::size_t local) const { return m_work[local].budget(); }

@@ -13,26 +13,25 @@ namespace nunatak {
 
 /// The prognostic state; together with the Forcing it makes a restart file.
 struct State {
-  explicit State(const Patch& patch) ///< zeros; temp is allocated with the levels
-      : thk(make_array<double>("thk", patch)), topg(make_array<double>("topg", patch)),
-        usurf(make_array<double>("usurf", patch)), mask(make_array<int>("mask", patch)),
-        edges(patch), u_ssa(make_array<double>("u_ssa", patch)),
-        v_ssa(make_array<double>("v_ssa", patch)) {}
+  explicit State(const Patch& p) : patch(p) {} ///< zeros; temp is allocated with the levels
 
   /// Surface, mask and edges from thickness and bed, including ghosts.
-  void update_surface(const Patch& patch) const {
+  void update_surface() const {
     update_geometry(patch, topg, thk, usurf, mask);
     update_edges(patch, usurf, mask, edges);
   }
 
-  Array2<double> thk;   ///< H, ice thickness, m
-  Array2<double> topg;  ///< b, bed elevation, m
-  Array2<double> usurf; ///< h, surface elevation, m (from thk and topg)
-  Array2<int> mask;     ///< cell type, see kernels/ice/geometry.hpp (from thk and topg)
-  Edges edges;          ///< see kernels/ice/sia.hpp (from usurf and mask)
-  Array3<double> temp;  ///< T, ice temperature, K; levels above the bed
+  Patch patch;
+  Array2<double> thk = make_array<double>("thk", patch);   ///< H, ice thickness, m
+  Array2<double> topg = make_array<double>("topg", patch); ///< b, bed elevation, m
+  /// h, surface elevation, m, and cell type (kernels/ice/geometry.hpp): from thk and topg.
+  Array2<double> usurf = make_array<double>("usurf", patch);
+  Array2<int> mask = make_array<int>("mask", patch);
+  Edges edges = Edges(patch); ///< see kernels/ice/sia.hpp (from usurf and mask)
+  Array3<double> temp;        ///< T, ice temperature, K; levels above the bed
   /// Sliding velocity, m s-1: the last solution, and the first guess of the next solve.
-  Array2<double> u_ssa, v_ssa;
+  Array2<double> u_ssa = make_array<double>("u_ssa", patch),
+                 v_ssa = make_array<double>("v_ssa", patch);
 };
 
 /// The forcing of the model, constant in time.

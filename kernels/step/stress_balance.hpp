@@ -59,30 +59,69 @@ public:
     }
   }
 
-  /// Computes the flows for the geometry and temperature of `states` (with ghosts). u_ssa and v_ssa
-  /// hold the first guess on entry and the solution on return, ghosts included; the rest of the
-  /// states is unchanged. melt: basal melt of floating ice, m s-1. Collective: the solve, two
-  /// exchanges, one maximum. Throws SsaError if the SSA does not converge.
-  void update(const std::vector<State>& states, const std::vector<Forcing>& forcings,
-              const std::vector<Array2<double>>& melt) {
-    {
-      const StepPart part(m_ranks, "stress balance: till, hardness");
-      set_material(states, forcings);
-    }
-    if (m_sliding) {
-      const StepPart part(m_ranks, "stress balance: SSA");
-      slide(states, forcings);
-    }
-    {
-      const StepPart part(m_ranks, "stress balance: SIA");
-      for (const int n : m_ranks.locals()) {
-        const State& s = states[n];
-        const Flow& f = m_flows[n];
-        sia_fluxes(m_ranks.patch(n), m_dx, m_dy, s.edges, s.thk, s.mask, m_softness[n], f.q_x,
-                   f.q_y, m_shearing[n]);
+  // The parts of the balance in their order, for the geometry and temperature of `states` (with
+  // ghosts), which do not change except for u_ssa and v_ssa. Collective.
+
+  /// Till and hardness. One exchange unless the hardness is constant or given.
+  void set_material(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
+    const bool given = forcings[0].has_hardav, thermal = !given && !m_options.isothermal;
+    for (const int n : m_ranks.locals()) {
+      const State& s = states[n];
+      const Flow& f = m_flows[n];
+      if (forcings[n].has_tauc) {
+        Kokkos::deep_copy(f.tauc, forcings[n].tauc);
+      } else {
+        till_yield_stress(m_ranks.patch(n), m_options.till, s.topg, s.thk, s.mask, s.temp, f.tauc);
+      }
+      if (given) {
+        Kokkos::deep_copy(f.hardav, forcings[n].hardav);
+      } else if (m_options.isothermal) {
+        Kokkos::deep_copy(f.hardav, elementary::inverse_cbrt(m_options.softness));
+      } else {
+        update_hardness(m_ranks.patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp,
+                        f.hardav);
       }
     }
-    const StepPart part(m_ranks, "stress balance: 3-D velocity");
+    if (thermal)
+      launch_ghosts(m_ranks,
+                    [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
+    const double sia_factor = !m_options.shears ? 0.0 : thermal ? m_options.sia_enhancement : 1.0;
+    for (const int n : m_ranks.locals()) {
+      enhance(m_ranks.patch(n), m_flows[n].hardav,
+              m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,
+              thermal ? m_options.ssa_enhancement : 1.0, m_softness[n], m_ssa_hardness[n]);
+    }
+  }
+
+  /// u_ssa and v_ssa hold the first guess on entry and the solution on return, ghosts included.
+  /// Throws SsaError if the SSA does not converge.
+  void slide(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
+    std::vector<SsaInput> inputs;
+    std::vector<Array2<double>> u, v;
+    for (const int n : m_ranks.locals()) {
+      const State& s = states[n];
+      const Forcing& f = forcings[n];
+      inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed,
+                        f.u_fixed, f.v_fixed});
+      u.push_back(s.u_ssa);
+      v.push_back(s.v_ssa);
+    }
+    m_last = m_sliding->solve(inputs, u, v);
+  }
+
+  /// Fluxes by shearing.
+  void shear(const std::vector<State>& states) {
+    for (const int n : m_ranks.locals()) {
+      const State& s = states[n];
+      const Flow& f = m_flows[n];
+      sia_fluxes(m_ranks.patch(n), m_dx, m_dy, s.edges, s.thk, s.mask, m_softness[n], f.q_x, f.q_y,
+                 m_shearing[n]);
+    }
+  }
+
+  /// Velocities at all levels, and the limits of the time step. melt: basal melt of floating ice,
+  /// m s-1. One exchange, one maximum.
+  void set_velocities(const std::vector<State>& states, const std::vector<Array2<double>>& melt) {
     for (const int n : m_ranks.locals()) {
       const State& s = states[n];
       horizontal_velocity(m_ranks.patch(n), m_dx, m_dy, m_levels, s.edges, s.thk, s.mask,
@@ -116,50 +155,6 @@ public:
   const SsaSolver* sliding() const { return m_sliding.get(); }
 
 private:
-  void set_material(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
-    const bool given = forcings[0].has_hardav, thermal = !given && !m_options.isothermal;
-    for (const int n : m_ranks.locals()) {
-      const State& s = states[n];
-      const Flow& f = m_flows[n];
-      if (forcings[n].has_tauc) {
-        Kokkos::deep_copy(f.tauc, forcings[n].tauc);
-      } else {
-        till_yield_stress(m_ranks.patch(n), m_options.till, s.topg, s.thk, s.mask, s.temp, f.tauc);
-      }
-      if (given) {
-        Kokkos::deep_copy(f.hardav, forcings[n].hardav);
-      } else if (m_options.isothermal) {
-        Kokkos::deep_copy(f.hardav, elementary::inverse_cbrt(m_options.softness));
-      } else {
-        update_hardness(m_ranks.patch(n), m_levels, s.thk, forcings[n].ice_surface_temp, s.temp,
-                        f.hardav);
-      }
-    }
-    if (thermal)
-      launch_ghosts(m_ranks,
-                    [this](std::size_t n) -> std::vector<Ghosted> { return {m_flows[n].hardav}; });
-    const double sia_factor = !m_options.shears ? 0.0 : thermal ? m_options.sia_enhancement : 1.0;
-    for (const int n : m_ranks.locals()) {
-      enhance(m_ranks.patch(n), m_flows[n].hardav,
-              m_options.isothermal && !given ? m_options.softness : 0.0, sia_factor,
-              thermal ? m_options.ssa_enhancement : 1.0, m_softness[n], m_ssa_hardness[n]);
-    }
-  }
-
-  void slide(const std::vector<State>& states, const std::vector<Forcing>& forcings) {
-    std::vector<SsaInput> inputs;
-    std::vector<Array2<double>> u, v;
-    for (const int n : m_ranks.locals()) {
-      const State& s = states[n];
-      const Forcing& f = forcings[n];
-      inputs.push_back({s.thk, s.usurf, s.topg, m_flows[n].tauc, m_ssa_hardness[n], s.mask, f.fixed,
-                        f.u_fixed, f.v_fixed});
-      u.push_back(s.u_ssa);
-      v.push_back(s.v_ssa);
-    }
-    m_last = m_sliding->solve(inputs, u, v);
-  }
-
   Ranks& m_ranks;
   double m_dx, m_dy; // m
   const Levels& m_levels;

@@ -45,30 +45,15 @@ struct Options {
   Options() { ssa.till_q = 0.75; } // as in nunatak
 };
 
-/// The cost of a part in cell visits (Ranks::work): per cell, per icy cell, per level of an icy
-/// cell. The SSA reports its own work, and so does most of the ocean; a part without a row costs
-/// nothing.
-struct Cost {
-  const char* part;
-  double cell, icy_cell, level;
-  Work loop;
-};
-constexpr Cost costs[] = {{"ocean", 4, 0, 0, Work::pico},
-                          {"stress balance: till, hardness", 0, 9, 1.2, Work::till},
-                          {"stress balance: SIA", 0, 10, 0, Work::sia},
-                          {"stress balance: 3-D velocity", 0, 0, 1.75, Work::velocity},
-                          {"energy", 0, 0, 3, Work::energy},
-                          {"mass transport", 4, 0, 0, Work::transport}};
-
 /// Counts the traffic of each part and reads the clocks of virtual ranks.
 class Counter final : public StepWatch {
 public:
-  struct Part {
+  struct Counts {
     Traffic traffic;
     double modelled = 0.0, work = 0.0, wall = 0.0; // s
 
     /// Adds another part `times` times.
-    void add(const Part& other, int times = 1) {
+    void add(const Counts& other, int times = 1) {
       traffic.exchanges += times * other.traffic.exchanges;
       traffic.messages += times * other.traffic.messages;
       traffic.bytes += times * other.traffic.bytes;
@@ -83,36 +68,33 @@ public:
       : m_set(set), m_cells(sheet.cells), m_icy(sheet.icy_cells), m_levels(levels) {}
 
   void begin(const char* part) override {
-    m_part = part;
-    const auto row = std::find_if(std::begin(costs), std::end(costs),
-                                  [part](const Cost& c) { return std::string(part) == c.part; });
-    m_cost = row != std::end(costs) ? *row : Cost{part, 0, 0, 0, Work::ssa};
+    m_part = &Hybrid::part(part);
     m_before = now();
   }
   void end() override {
     Kokkos::fence();
-    Part after = now(); // before the work is added to the clocks
+    Counts after = now(); // before the work is added to the clocks
     for (std::size_t n = 0; n < m_cells.size(); ++n) {
       const double visits =
-          m_cost.cell * static_cast<double>(m_cells[n]) +
-          (m_cost.icy_cell + m_cost.level * m_levels) * static_cast<double>(m_icy[n]);
-      m_set.ranks->work(static_cast<int>(n), std::llround(visits), m_cost.loop);
+          m_part->cell * static_cast<double>(m_cells[n]) +
+          (m_part->icy_cell + m_part->level * m_levels) * static_cast<double>(m_icy[n]);
+      m_set.ranks->work(static_cast<int>(n), std::llround(visits), m_part->loop);
     }
-    const Part last = now();
+    const Counts last = now();
     after.modelled = last.modelled;
     after.work = last.work;
     after.add(m_before, -1);
     auto found = std::find_if(m_parts.begin(), m_parts.end(),
-                              [this](const auto& part) { return part.first == m_part; });
-    if (found == m_parts.end()) found = m_parts.insert(found, {m_part, Part()});
+                              [this](const auto& part) { return part.first == m_part->name; });
+    if (found == m_parts.end()) found = m_parts.insert(found, {m_part->name, Counts()});
     found->second.add(after);
   }
   /// In order of first call.
-  const std::vector<std::pair<std::string, Part>>& parts() const { return m_parts; }
+  const std::vector<std::pair<std::string, Counts>>& parts() const { return m_parts; }
 
 private:
-  Part now() const {
-    Part part;
+  Counts now() const {
+    Counts part;
     part.traffic = m_set.ranks->traffic_of_all();
     if (m_set.machine != nullptr) {
       const VirtualClock::Path path = m_set.machine->clock()->critical();
@@ -127,10 +109,9 @@ private:
   RankSet& m_set;
   std::vector<std::int64_t> m_cells, m_icy;
   int m_levels;
-  std::string m_part;
-  Cost m_cost{}; ///< cost of m_part
-  Part m_before;
-  std::vector<std::pair<std::string, Part>> m_parts;
+  const Hybrid::Part* m_part = nullptr;
+  Counts m_before;
+  std::vector<std::pair<std::string, Counts>> m_parts;
 };
 
 /// Every patch cut into n x n patches of as many cells, on a grid n times as fine.
@@ -174,7 +155,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, bool ane
     linear += hybrid.stress_balance().last_solve().linear_iterations;
     hybrid.advance(hybrid.stable_step().dt);
     years += hybrid.stable_step().dt / seconds_per_year;
-    const StepPart sums(ranks, "mass transport");
+    const StepPart sums(ranks, part::transport);
     Kokkos::fence("sums of a step");
     sum_over_ranks(ranks, hybrid.step_sums()); // counts the reduction of the model
   }
@@ -201,27 +182,30 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, bool ane
   const Spread ice = spread_of(set, sheet.icy_cells);
   const std::string solver = hybrid.stress_balance().sliding()->describe();
   const Decomposition& d = ranks.decomposition();
-  Counter::Part all;
-  const auto add = [&](const std::string& name, const Counter::Part& part) {
+  Counter::Counts all;
+  const auto add = [&](const std::string& name, const Counter::Counts& part) {
     const std::int64_t messages = World().sum(part.traffic.messages),
                        bytes = World().sum(part.traffic.bytes);
     const double wall = World().max(part.wall);
     const bool is_virtual = set.machine != nullptr, is_all = name == "step";
-    records.push_back({{"ranks", d.size()},
-                       {"px", d.px},
-                       {"py", d.py},
-                       {"part", name},
-                       {"exchanges", part.traffic.exchanges},
-                       {"messages", messages},
-                       {"bytes", bytes},
-                       {"collectives", part.traffic.collectives},
-                       {"loggp_s", is_virtual ? Record(part.modelled) : Record()},
-                       {"loggp_work_s", is_virtual ? Record(part.work) : Record()},
-                       {"wall_s", wall},
-                       {"nonlinear_steps", is_all ? Record(nonlinear) : Record()},
-                       {"linear_iterations", is_all ? Record(linear) : Record()},
-                       {"ice_imbalance", is_all ? ice.imbalance() : Record()},
-                       {"solver", is_all ? Record(solver) : Record()}});
+    records.push_back(
+        {{"ranks", d.size()},
+         {"px", d.px},
+         {"py", d.py},
+         {"part", name},
+         {"loop", is_all ? Record()
+                         : Record(work_names[static_cast<std::size_t>(Hybrid::part(name).loop)])},
+         {"exchanges", part.traffic.exchanges},
+         {"messages", messages},
+         {"bytes", bytes},
+         {"collectives", part.traffic.collectives},
+         {"loggp_s", is_virtual ? Record(part.modelled) : Record()},
+         {"loggp_work_s", is_virtual ? Record(part.work) : Record()},
+         {"wall_s", wall},
+         {"nonlinear_steps", is_all ? Record(nonlinear) : Record()},
+         {"linear_iterations", is_all ? Record(linear) : Record()},
+         {"ice_imbalance", is_all ? ice.imbalance() : Record()},
+         {"solver", is_all ? Record(solver) : Record()}});
   };
   for (const auto& [name, part] : counter.parts()) {
     add(name, part);

@@ -46,7 +46,7 @@ inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint
     const Patch p = ranks.patch(n);
     const State& s = sheet.states[static_cast<std::size_t>(n)];
     const Forcing& f = sheet.forcings[static_cast<std::size_t>(n)];
-    s.update_surface(p);
+    s.update_surface();
     const auto accumulation = make_array<double>("accumulation", p);
     in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
     initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx,

@@ -324,7 +324,7 @@ void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forc
   if (forcing.fixed.data() != nullptr)
     all.insert(all.end(), {forcing.fixed, forcing.u_fixed, forcing.v_fixed});
   ranks.update_ghosts(all);
-  state.update_surface(patch);
+  state.update_surface();
   if (m_input)
     set_climate(m_options, patch, state, forcing, !m_input->gives("ice_surface_temp"),
                 !m_input->gives("climatic_mass_balance"));

@@ -147,7 +147,7 @@ void Model::send_as_pism(const std::string& part) { send(*m_ranks, as_pism(part,
 void Model::advance(double dt) {
   m_hybrid->advance(dt);
   if (m_as_pism) {
-    const StepPart part(*m_ranks, "geometry"); // empty but for what Watch sends at its end
+    const StepPart part(*m_ranks, part::geometry); // empty but for what Watch sends at its end
   }
 }
 

@@ -60,7 +60,7 @@ private:
         to_loops(f.bheatflx, G);
     to_loops(f.climatic_mass_balance, M), to_loops(f.theta_ocean, theta),
         to_loops(f.salinity_ocean, salinity), to_loops(f.basins, basins);
-    s.update_surface(p);
+    s.update_surface();
     s.temp = make_columns<double>("temp", p, Mz);
     const auto accumulation = make_array<double>("accumulation", p);
     in_metres_of_ice(p, f.climatic_mass_balance, accumulation);

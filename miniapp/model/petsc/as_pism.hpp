@@ -16,28 +16,28 @@ struct AsPism {
   std::vector<Array2<double>> maxima;
 };
 
-/// After `part` of a step.
-inline AsPism as_pism(const std::string& part, const Hybrid& hybrid) {
+/// After the part `name` of a step.
+inline AsPism as_pism(const std::string& name, const Hybrid& hybrid) {
   const State& s = hybrid.state(0);
   const Flow& f = hybrid.flow(0);
   const HorizontalVelocity& v = f.velocity;
   const PicoFields& o = hybrid.ocean(0);
-  if (part == "stress balance: 3-D velocity") // limits of the time step
+  if (name == part::velocity) // limits of the time step
     return {{}, {f.q_x, f.q_y, v.u_surface, v.v_surface, v.u_mean}};
-  if (part == "energy") // the temperature has been sent; w: PISM's enthalpy; counts of cells
+  if (name == part::energy) // the temperature has been sent; w: PISM's enthalpy; counts of cells
     return {{f.w}, {v.heating, f.hardav, f.tauc, v.u_surface, v.v_surface}};
-  if (part == "mass transport") // copies, fluxes and the geometry, as often as PISM changes them
+  if (name == part::transport) // copies, fluxes and the geometry, as often as PISM changes them
     return {{s.topg, s.thk, s.u_ssa, s.v_ssa, s.mask, s.usurf, f.q_x, f.q_y, s.thk, s.mask, s.usurf,
              s.thk, s.thk, s.mask, s.usurf, s.topg, s.thk, s.mask, s.usurf},
             {s.thk, s.usurf, o.melt}};
-  if (part == "ocean") // what PISM labels, and the results
+  if (name == part::ocean) // what PISM labels, and the results
     return {{o.ice_rise_mask, o.ice_rise_mask, o.ocean_mask, o.ocean_mask, o.lake_mask, o.lake_mask,
              o.shelf_mask, o.contshelf_mask, o.contshelf_mask, o.distance_gl, o.distance_cf, o.melt,
              o.melt},
             {}};
   AsPism sent; // "geometry": what PISM mends after calving, its ocean and its mass balance
   for (int n = 0; n < 13; ++n) sent.fields.insert(sent.fields.end(), {s.thk, s.mask, s.usurf});
-  return part == "geometry" ? sent : AsPism{};
+  return name == part::geometry ? sent : AsPism{};
 }
 
 inline void send(MpiRanks& ranks, const AsPism& sent) {
