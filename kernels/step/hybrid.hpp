@@ -92,13 +92,8 @@ public:
 
 private:
   void run(Phase phase, double dt);
-  void melt_shelves();
-  void set_material();
-  void slide();
-  void shear();
-  void set_velocities();
-  void change_temperature();
-  void move_ice();
+  void melt_shelves(), set_material(), slide(), shear(), set_velocities(), change_temperature(),
+      move_ice(); // parts
   bool slides() const { return m_stress_balance.sliding() != nullptr; }
   bool is_thermal() const { return m_options.energy; }
 

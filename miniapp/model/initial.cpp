@@ -24,12 +24,15 @@ namespace {
 
 // --- states generated without a file (-init)
 
-/// The default grid of a generated state (`options.init`), before -grid_*.
-struct GeneratedGrid {
-  Axis x, y;
-  bool square = false; ///< -grid_Mx alone sets My too
-  bool periodic_y = false;
-  bool on_the_earth = false; ///< has a projection: `marine` is centred on the South Pole
+struct Generator {
+  const char* name;
+  Axis x, y;                  ///< default grid, before -grid_*
+  bool square;                ///< -grid_Mx alone sets My too
+  bool periodic_y, continent; ///< thermal, with an ocean, centred on the South Pole
+  const char* stress;         ///< of -stress auto
+  synthetic::Site (*site)(double x, double y); ///< nullptr: a continent of -seed
+  /// Prescribes material, and velocities that no file keeps; may be nullptr.
+  void (*complete)(const Grid&, const Patch&, Forcing&);
 };
 
 Axis centred(double half_width, int points) {
@@ -71,38 +74,47 @@ void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
 }
 
 /// Prescribes the inflow at x = 0.
-void complete_shelf(const Patch& patch, Forcing& forcing) {
+void complete_shelf(const Grid&, const Patch& patch, Forcing& forcing) {
   forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::VanDerVeen::B);
   prescribe(patch, forcing,
             [](int, int gi) { return gi == 0 ? exact::VanDerVeen::u0 : std::nan(""); });
 }
 
-GeneratedGrid generated_grid(const Options& options) {
+const std::vector<Generator>& generators() {
   using namespace synthetic;
-  if (options.init == "dome")
-    return {centred(dome_half_width, 61), centred(dome_half_width, 61), true};
-  if (options.init == "stream")
-    return {centred(stream_half_width, 5), centred(stream_half_width, 61)};
-  if (options.init == "shelf")
-    return {{0.0, shelf_length / 200, 201}, {0.0, shelf_length / 200, 11}, false, true};
-  return {centred(marine_half_width, 381), centred(marine_half_width, 381), true, false, true};
+  const Axis dome_axis = centred(dome_half_width, 61),
+             marine_axis = centred(marine_half_width, 381);
+  const double dx = shelf_length / 200;
+  static const std::vector<Generator> table = {
+      {"dome", dome_axis, dome_axis, true, false, false, "sia", dome, nullptr},
+      {"shelf", {0.0, dx, 201}, {0.0, dx, 11}, false, true, false, "ssa", shelf, complete_shelf},
+      {"stream", centred(stream_half_width, 5), centred(stream_half_width, 61), false, false, false,
+       "ssa", stream, complete_stream},
+      {"marine", marine_axis, marine_axis, true, false, true, "ssa+sia", nullptr, nullptr}};
+  return table;
+}
+
+/// nullptr: unknown.
+const Generator* generator(const std::string& name) {
+  for (const Generator& g : generators()) {
+    if (name == g.name) return &g;
+  }
+  return nullptr;
 }
 
 /// Fills the owned cells. Forcing that the state does not define keeps its value.
 void generate(const Options& options, const Grid& grid, const Patch& patch, State& state,
               Forcing& forcing) {
-  std::function<synthetic::Site(double, double)> site = synthetic::dome;
-  if (options.init == "shelf") site = synthetic::shelf;
-  if (options.init == "stream") site = synthetic::stream;
-  if (options.init == "marine") {
+  const Generator& how = *generator(options.init);
+  std::function<synthetic::Site(double, double)> site = how.site;
+  if (!site) {
     site = [continent = synthetic::Continent(static_cast<std::uint64_t>(options.seed))](
                double x, double y) { return continent.at(x, y); };
   }
   synthetic::set_sites(patch, state, forcing,
                        [&](int gj, int gi) { return site(grid.x(gi), grid.y(gj)); });
-  if (options.init == "stream") complete_stream(grid, patch, forcing);
-  if (options.init == "shelf") complete_shelf(patch, forcing);
+  if (how.complete != nullptr) how.complete(grid, patch, forcing);
 }
 
 // --- substitutes for variables that an input lacks
@@ -186,6 +198,12 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 
 } // namespace
 
+std::string generator_words() {
+  std::vector<std::string> names;
+  for (const Generator& g : generators()) names.emplace_back(g.name);
+  return io::joined(names, "|");
+}
+
 io::ReadOptions input_options(const Options& options) {
   io::ReadOptions how;
   how.by = io::read_by(options.io_read);
@@ -207,7 +225,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
     }
     m_input = std::make_unique<Input>(options.input, comm, log, input_options(options));
   }
-  const bool continent = m_input || options.init == "marine";
+  const Generator& start = *generator(m_input ? "marine" : options.init);
   OptionTable table("", ""); // knows the values
   add_model_options(table, options);
   const auto choose = [&](std::string& option, const std::string& name, const char* value) {
@@ -216,18 +234,17 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
     const std::string values = table.values(name).substr(sizeof "auto|" - 1);
     require_one_of(values, option, options.input + ": attribute 'option_" + name + "'");
   };
-  const char* const exact = options.init == "dome" ? "sia" : "ssa";
-  choose(options.stress, "stress", continent ? "ssa+sia" : exact);
-  choose(options.rheology, "rheology", continent ? "paterson_budd" : "isothermal");
-  choose(options.ocean, "ocean", continent ? "pico" : "none");
+  choose(options.stress, "stress", start.stress);
+  choose(options.rheology, "rheology", start.continent ? "paterson_budd" : "isothermal");
+  choose(options.ocean, "ocean", start.continent ? "pico" : "none");
   choose(options.energy, "energy", "on");
-  if (!m_input && options.ocean == "pico" && generated_grid(options).periodic_y)
+  if (!m_input && options.ocean == "pico" && start.periodic_y)
     throw Error("options -init " + options.init +
                 " and -ocean pico: PICO needs a grid that is not periodic");
   if (!m_input) return;
   const std::string begun = m_input->choice("init").value_or("file");
   options.init = begun;
-  if (begun == "shelf" || begun == "stream") {
+  if (const Generator* g = generator(begun); g != nullptr && g->complete != nullptr) {
     throw Error(options.input + ": a run of -init " + begun +
                 " cannot be continued: its velocities at the edge are not in the file");
   }
@@ -243,8 +260,8 @@ std::optional<std::string> InitialState::series(const std::string& name) const {
 
 Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const Options& o = m_options;
-  const GeneratedGrid source =
-      m_input ? GeneratedGrid{m_input->x(), m_input->y(), true} : generated_grid(o);
+  Generator source = *generator(m_input ? "marine" : o.init);
+  if (m_input) source.x = m_input->x(), source.y = m_input->y();
   Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
   if (source.square && o.dx == 0.0) { // points along one axis set the spacing of both
     if (o.Mx > 0 && o.My == 0) y = choose_axis(source.y, 0, x.spacing);
@@ -253,8 +270,8 @@ Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   y.periodic = source.periodic_y;
   Grid grid = make_grid(comm, x, y, o.px, o.py);
   if (o.cut == "ice") grid = recut(comm, grid, balanced(grid, comm));
+  if (source.continent) grid.projection = PolarStereographic{};
   if (m_input) grid.projection = m_input->projection();
-  if (source.on_the_earth) grid.projection = PolarStereographic{};
   return grid;
 }
 
@@ -296,7 +313,7 @@ void InitialState::require_ocean() const {
 
 bool InitialState::has(const std::string& field) const {
   return variable_info(field).role != Role::ocean || m_options.ocean != "none" ||
-         (m_input ? m_found.count(field) > 0 : m_options.init == "marine");
+         (m_input ? m_found.count(field) > 0 : generator(m_options.init)->continent);
 }
 
 void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) {

@@ -20,6 +20,9 @@ namespace io {
 struct ReadOptions;
 }
 
+/// The values of -init, separated by |.
+std::string generator_words();
+
 /// How input files are read: -io_read and related options.
 io::ReadOptions input_options(const Options& options);
 

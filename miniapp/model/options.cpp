@@ -11,6 +11,7 @@
 #include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/step_options.hpp"
+#include "miniapp/model/initial.hpp"
 #include "miniapp/model/session.hpp"
 
 #include <cmath>
@@ -66,7 +67,7 @@ void add_start_and_grid(OptionTable& table, Options& o) {
       choice("io_read", o.io_read, io::reader_words(),
              "ranks that read that file: each its own block, rank 0 for all, all collectively, "
              "or one per node for the others (auto: each on a single node, else direct)"));
-  table.add(choice("init", o.init, "dome|shelf|stream|marine", "initial state without a file"));
+  table.add(choice("init", o.init, generator_words(), "initial state without a file"));
   table.add(number("seed", o.seed, "", "seed of the random continent of -init marine", 0));
 
   table.section("Grid; PETSc's options of a DMDA are also accepted: -da_processors_x, -da_grid_x, "
