@@ -41,9 +41,6 @@ enum class Type {
   other
 };
 
-constexpr std::array<Type, 6> all_types = {Type::int8,  Type::int16,   Type::int32,
-                                           Type::int64, Type::float32, Type::float64};
-
 constexpr bool is_written(Type type) { return type <= Type::float64; }
 constexpr bool is_number(Type type) { return type < Type::text; }
 std::size_t bytes_of(Type type); ///< 0 without a fixed size

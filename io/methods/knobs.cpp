@@ -56,12 +56,14 @@ template <std::size_t n> std::string size_text(long long size, const Unit (&unit
 
 } // namespace
 
-const std::vector<Knob>& knobs() {
-  static const std::string formats = format_words(), layouts = layout_words(),
+namespace {
+
+std::vector<Knob> make_knobs() {
+  static const std::string format_names = format_words(), layouts = layout_words(),
                            format_doc = "format of output files, by who writes them (" +
                                         format_writers() + ")";
-  static std::vector<Knob> table = {
-      {"format", &Options::format, format_doc.c_str(), formats.c_str()},
+  std::vector<Knob> table = {
+      {"format", &Options::format, format_doc.c_str(), format_names.c_str()},
       {"layout", &Options::layout,
        "redistribution of values before they are written (default: auto for direct on several "
        "ranks, else native); N aggregators per node",
@@ -103,15 +105,18 @@ const std::vector<Knob>& knobs() {
        "use of MPI-IO through OMPIO, although it reports success for writes that failed", ""},
       {"patience", &Options::patience,
        "time that an output call may take before the run is ended (20s, 10min; 0s: no limit)", ""}};
-  static const bool once = [] { // options of single formats follow layout and transport
-    auto place = table.begin() + 3;
-    for (const FormatRow& row : io::formats()) {
-      for (const FormatOption& option : row.options)
-        place = table.insert(place, {option.name, &option, option.doc, option.words}) + 1;
-    }
-    return true;
-  }();
-  static_cast<void>(once);
+  auto place = table.begin() + 3; // behind the transport
+  for (const FormatRow& row : formats()) {
+    for (const FormatOption& option : row.options)
+      place = table.insert(place, {option.name, &option, option.doc, option.words}) + 1;
+  }
+  return table;
+}
+
+} // namespace
+
+const std::vector<Knob>& knobs() {
+  static const std::vector<Knob> table = make_knobs();
   return table;
 }
 
@@ -194,33 +199,32 @@ std::string text_of(const Knob&, const std::map<std::string, std::string>& hints
 
 } // namespace
 
+namespace {
+
+template <class Member> auto& value_in(Options& options, Member member) { return options.*member; }
+std::string& value_in(Options& options, const FormatOption* own) { return options.own[own->name]; }
+
+template <class Member>
+std::string text_in(const Options& options, const Knob& knob, Member member) {
+  return text_of(knob, options.*member);
+}
+std::string text_in(const Options& options, const Knob&, const FormatOption* own) {
+  return own->of(options);
+}
+
+} // namespace
+
 void set_knob(Options& options, const Knob& knob, const std::string& text,
               const std::string& what) {
-  const auto set = [&](auto member) {
-    if constexpr (std::is_same_v<decltype(member), const FormatOption*>) {
-      read({knob, text, what}, options.own[member->name]);
-    } else {
-      read({knob, text, what}, options.*member);
-    }
-  };
-  std::visit(set, knob.member);
+  std::visit(
+      [&](auto member) {
+        read({knob, text, what}, value_in(options, member));
+      },
+      knob.member);
 }
 
 std::string knob_text(const Options& options, const Knob& knob) {
-  const auto get = [&](auto member) {
-    if constexpr (std::is_same_v<decltype(member), const FormatOption*>) {
-      return member->of(options);
-    } else {
-      return text_of(knob, options.*member);
-    }
-  };
-  return std::visit(get, knob.member);
-}
-
-const Knob* find_knob(const std::string& name) {
-  const auto found =
-      std::find_if(knobs().begin(), knobs().end(), [&](const Knob& k) { return name == k.name; });
-  return found == knobs().end() ? nullptr : &*found;
+  return std::visit([&](auto member) { return text_in(options, knob, member); }, knob.member);
 }
 
 Options parse_method(const std::string& method, const Options& base, const std::string& also) {
@@ -237,7 +241,7 @@ Options parse_method(const std::string& method, const Options& base, const std::
       throw Error(what + ": expected format/layout/knob=value/..., found '" + word +
                   "' after them");
     }
-    const Knob* const knob = find_knob(name);
+    const Knob* const knob = find(knobs(), name);
     if (knob == nullptr)
       throw Error(what + ": expected name=value, the name one of " + knob_names(also) +
                   "; found '" + name + "'");
@@ -254,12 +258,6 @@ std::string option_of(const std::string& knob) { return "option -io_" + knob; }
 
 void refuse(bool is_wrong, const std::string& knob, const std::string& why) {
   if (is_wrong) throw Error(option_of(knob) + ": " + why);
-}
-
-const FormatOption* find_option(const FormatRow& row, const std::string& name) {
-  const auto found = std::find_if(row.options.begin(), row.options.end(),
-                                  [&](const FormatOption& option) { return name == option.name; });
-  return found == row.options.end() ? nullptr : &*found;
 }
 
 /// What the rows of format and layout require of other options.
@@ -285,9 +283,9 @@ void check_rows(const Options& o) {
              o.layout);
   for (const auto& [name, value] : o.own) { // of other formats they have their default
     const auto has_it = [&, option = name](const FormatRow& row) {
-      return find_option(row, option) != nullptr;
+      return find(row.options, option) != nullptr;
     };
-    const FormatOption* const option = std::get<const FormatOption*>(find_knob(name)->member);
+    const FormatOption* const option = std::get<const FormatOption*>(find(knobs(), name)->member);
     refuse(value != option->value && !has_it(format_row(o.format)), name,
            "expected -io_format " + formats_that(has_it) + ", found " + o.format);
   }

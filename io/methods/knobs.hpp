@@ -28,7 +28,6 @@ struct Knob {
 };
 
 const std::vector<Knob>& knobs();
-const Knob* find_knob(const std::string& name); ///< nullptr if there is none
 
 /// Set a knob from text. Sizes take B, KiB, MiB, GiB ("4MiB"), times s, min, h ("20s"), switches
 /// what parse_switch() takes, hints "key=value,key=value". Error naming the knob as `what` (a

@@ -98,7 +98,8 @@ void Session::watch() const {
   const std::string patience = value_on_command_line(m_argc, m_argv, "io_patience");
   io::Options options;
   if (!patience.empty())
-    io::set_knob(options, *io::find_knob("patience"), patience, "option -io_patience");
+    io::set_knob(options, *io::find(io::knobs(), std::string("patience")), patience,
+                 "option -io_patience");
   io::Watchdog::of_process().set(m_comm, options.patience.count);
 }
 
