@@ -117,7 +117,7 @@ bool is_option(const std::string& word);
 /// The error text for an argument that is neither an option nor the value of one.
 std::string no_option(const std::string& word);
 
-/// Of every program, like -help: the process may run alone although a launcher has started several.
+/// Every program accepts it: the process runs alone although a launcher has started several.
 constexpr const char* alone_option = "-alone";
 bool is_given(int argc, const char* const* argv, const std::string& word);
 

@@ -18,7 +18,7 @@ enum class Role { state, forcing, ocean, diagnostic };
 /// What an input may hold, in the units of the model's array.
 struct Range {
   double min, max;
-  /// Of a forcing that an input lacks; the option of its name has another one.
+  /// The value of a forcing that an input lacks; the option of its name replaces it.
   std::optional<double> constant = {};
 };
 

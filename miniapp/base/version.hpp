@@ -15,7 +15,7 @@ using Versions = std::vector<std::pair<std::string, std::string>>;
 /// PnetCDF unless it was built with NUNATAK_BUILD=kernels.
 Versions versions();
 
-/// Of MPI and the libraries of io/: world_mpi.cpp, or none: world_serial.cpp.
+/// MPI and the libraries of io/ (world_mpi.cpp); none without MPI (world_serial.cpp).
 Versions library_versions();
 
 /// Prints "<program> 1.0.0", then a line for each of versions() and `more`.

@@ -170,7 +170,7 @@ std::vector<Box> Arrays::read_boxes(std::size_t v) const {
   return boxes;
 }
 
-/// Of a box, in the order of the file.
+/// The values of a box, in the order of the file.
 template <class T>
 std::vector<T> Arrays::values(std::size_t v, const Box& box, std::size_t record) const {
   io::Block block{box.start, box.count, Strides(box.count.size(), 1)};

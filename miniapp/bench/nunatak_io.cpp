@@ -317,7 +317,7 @@ public:
       m_scratch.remove("raw");
     }
   }
-  /// Of the way with the least median.
+  /// Seconds of the method with the least median.
   const std::vector<double>& roof() const {
     return *std::min_element(m_seconds.begin(), m_seconds.end(),
                              [](const auto& a, const auto& b) { return median(a) < median(b); });

@@ -33,7 +33,7 @@ using namespace nunatak::bench;
 
 namespace {
 
-struct Options {
+struct StepOptions {
   double dx = 32e3, dt_max = 1.0; // m, -grid_dx; years
   int Mz = 31, seed = 1, steps = 1, repeat = 0;
   SsaOptions ssa;
@@ -42,7 +42,7 @@ struct Options {
   OutputOptions output;
   std::string ocean = "auto", cut = "equal", halo = "packed", json;
 
-  Options() { ssa.till_q = 0.75; } // as in nunatak
+  StepOptions() { ssa.till_q = 0.75; } // as in nunatak
 };
 
 /// Counts the traffic of each part and reads the clocks of virtual ranks.
@@ -129,7 +129,7 @@ Decomposition refined(const Decomposition& d, int n) {
 
 /// Runs the steps on one set of ranks: a record per part, and a total, and those of its output.
 /// Returns the fingerprint. anew: not once more for -work measured.
-std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, bool anew,
+std::uint64_t run(const StepOptions& o, RankSet& set, const Levels& levels, bool anew,
                   std::vector<Record>& records, std::vector<Record>& output) {
   Ranks& ranks = *set.ranks;
   synthetic::Sheet sheet =
@@ -217,7 +217,7 @@ std::uint64_t run(const Options& o, RankSet& set, const Levels& levels, bool ane
 }
 
 /// The chosen decomposition: equal patches, or balanced numbers of icy cells along each axis.
-Decomposition cut(const Options& o, const Decomposition& d) {
+Decomposition cut(const StepOptions& o, const Decomposition& d) {
   if (o.cut == "equal") return d;
   const synthetic::Continent continent(static_cast<std::uint64_t>(o.seed));
   std::vector<int> icy_cells(static_cast<std::size_t>(d.Mx + d.My), 0);
@@ -248,7 +248,7 @@ void print_output(const std::vector<Record>& output) {
     std::cout << method << ": output passes 10 % of the run on " << ranks << " ranks\n";
 }
 
-void run(const Options& o) {
+void run(const StepOptions& o) {
   const World world;
   world.on_rank_0([&] {
     check_files({{"-machine", o.ranks.machine.file, FileUse::read}, {"-report", o.json}});
@@ -308,7 +308,7 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-step", [&](Libraries&) {
-    Options o;
+    StepOptions o;
     OptionTable table("nunatak-step: time steps of a synthetic continent: communication and "
                       "modelled time of each part",
                       "nunatak-step -grid_dx 32000 -virtual_ranks 1,16,256");

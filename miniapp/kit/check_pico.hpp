@@ -34,8 +34,8 @@ public:
     m_forcing->grid = m_file.grid;
   }
 
-  double dx = 0.0, dy = 0.0;                       ///< m
-  const Grid& grid() const { return m_file.grid; } ///< with coordinates
+  double dx = 0.0, dy = 0.0;                          ///< m
+  const MapGrid& grid() const { return m_file.grid; } ///< with coordinates
 
   const std::string& path() const { return m_file.path(); }
   bool has(const std::string& variable) const { return m_file.has(variable); }

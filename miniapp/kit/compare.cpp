@@ -61,7 +61,7 @@ double FieldDifference::largest() const {
   return largest;
 }
 
-Record FieldDifference::record(const Grid& grid) const {
+Record FieldDifference::record(const MapGrid& grid) const {
   Record record = {{"field", name}, {"compared", compared}, {"different", wrong.size()}};
   for (const char* key : {"largest", "j", "i", "x_m", "y_m", "expected", "found"})
     record[key] = Record();
@@ -106,7 +106,7 @@ GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs) {
   return result;
 }
 
-std::string located(const WrongCell& w, const Grid& grid) {
+std::string located(const WrongCell& w, const MapGrid& grid) {
   const auto j = w.cell / grid.Mx, i = w.cell % grid.Mx;
   std::string text = "row " + std::to_string(j) + ", column " + std::to_string(i);
   if (!grid.x.empty() && !grid.y.empty()) {
@@ -118,7 +118,7 @@ std::string located(const WrongCell& w, const Grid& grid) {
   return text + ": expected " + digits(w.expected, n) + ", found " + digits(w.found, n);
 }
 
-std::string details(const FieldDifference& d, const Grid& grid, const std::string& indent) {
+std::string details(const FieldDifference& d, const MapGrid& grid, const std::string& indent) {
   std::string text = indent + d.name + ": " + std::to_string(d.wrong.size()) + " of " +
                      std::to_string(d.compared) + " cells differ\n";
   for (std::size_t n = 0; n < std::min<std::size_t>(3, d.wrong.size()); ++n)
@@ -127,7 +127,7 @@ std::string details(const FieldDifference& d, const Grid& grid, const std::strin
 }
 
 void print_differences(std::ostream& out, const std::vector<FieldDifference>& fields,
-                       const Grid& grid) {
+                       const MapGrid& grid) {
   std::vector<Record> records;
   for (const FieldDifference& d : fields) records.push_back(d.record(grid));
   print_table(out, records, "field, compared: cells, different, largest: largest difference");

@@ -27,7 +27,7 @@ namespace nunatak::kit {
 /// Values of all grid cells in raster order; NaN where missing.
 using GridValues = std::vector<double>;
 
-struct Grid {
+struct MapGrid {
   int Mx = 0, My = 0;
   std::vector<double> x, y; ///< cell coordinates, m; empty if unknown
 
@@ -47,7 +47,7 @@ struct FieldDifference {
 
   double largest() const; ///< |found - expected|; NaN if a value is missing
   /// A table row: name, numbers of cells, largest difference, and the first wrong cell.
-  Record record(const Grid& grid) const;
+  Record record(const MapGrid& grid) const;
 };
 
 /// Cells where `where` is 0 are skipped (empty: none). Equal: |found - expected| <= tolerance
@@ -100,13 +100,13 @@ GridValues with_numbers_of(const GridValues& ours, const GridValues& theirs);
 
 /// "row 0, column 7 (x = 7 km, y = 0 km): expected 8, found 9", with as many digits, at least 4, as
 /// tell both numbers apart; "none" for NaN.
-std::string located(const WrongCell& cell, const Grid& grid);
+std::string located(const WrongCell& cell, const MapGrid& grid);
 
 /// The lines below the table for one field that differs, each after `indent`.
-std::string details(const FieldDifference& difference, const Grid& grid,
+std::string details(const FieldDifference& difference, const MapGrid& grid,
                     const std::string& indent = "");
 /// The table, and the details of the fields that differ.
 void print_differences(std::ostream& out, const std::vector<FieldDifference>& fields,
-                       const Grid& grid);
+                       const MapGrid& grid);
 
 } // namespace nunatak::kit

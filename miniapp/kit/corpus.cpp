@@ -78,7 +78,7 @@ const Row case_rows[] = {
 
 struct Case {
   std::string name, catches;
-  Grid grid;
+  MapGrid grid;
   std::vector<Answer::Field> fields; ///< mask, distance, label, perhaps cell_type or basins
 
   const std::vector<int>& expected(Judged judged) const {
@@ -89,7 +89,7 @@ struct Case {
 /// A case for each rule of the seeds.
 std::vector<Case> make_cases(const std::string& name, const std::string& catches, const Mask& mask,
                              const std::string& domain, const std::string& seeds) {
-  Grid grid = mask.grid();
+  MapGrid grid = mask.grid();
   for (int i = 0; i < mask.Mx && mask.x.empty(); ++i) grid.x.push_back(1e3 * i);
   for (int j = 0; j < mask.My && mask.y.empty(); ++j) grid.y.push_back(1e3 * j);
   const SeedRules rules(seeds, domain, mask);

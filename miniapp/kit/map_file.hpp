@@ -21,7 +21,7 @@ public:
   MapFile(const std::string& path, std::string kind, io::Missing missing = io::Missing::fills)
       : m_file(path, world_comm(), options(missing)), m_kind(std::move(kind)) {}
 
-  Grid grid; ///< that of all maps, once it is set
+  MapGrid grid; ///< that of all maps, once it is set
 
   const io::Reader& file() const { return m_file; }
   const std::string& path() const { return m_file.path(); }
@@ -32,7 +32,7 @@ public:
   }
 
   /// The grid of a variable, without coordinates.
-  Grid grid_of(const std::string& variable) const {
+  MapGrid grid_of(const std::string& variable) const {
     if (!has(variable)) fail(variable, "expected such a variable, found " + list());
     const auto axes = m_file.dimensions(variable);
     if (axes.size() < 2 || axes.size() > 3 ||
@@ -52,7 +52,7 @@ public:
   /// In `unit`, which is also that of a variable without one ("": not converted); NaN where
   /// missing.
   GridValues read(const std::string& variable, const std::string& unit = "") const {
-    const Grid own = grid_of(variable);
+    const MapGrid own = grid_of(variable);
     if (grid.Mx != 0 && (grid.Mx != own.Mx || grid.My != own.My)) {
       fail(variable, "expected " + std::to_string(grid.Mx) + " x " + std::to_string(grid.My) +
                          " cells, found " + std::to_string(own.Mx) + " x " +

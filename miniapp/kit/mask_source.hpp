@@ -36,7 +36,7 @@ struct Mask {
   bool cell_types = false;            ///< values are cell types instead of 0 and 1
   std::vector<double> x = {}, y = {}; ///< cell coordinates of a file, m; may be empty
 
-  Grid grid() const { return {Mx, My, x, y}; }
+  MapGrid grid() const { return {Mx, My, x, y}; }
   std::vector<int> values() const; ///< of all cells in raster order
 };
 

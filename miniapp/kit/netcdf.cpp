@@ -50,7 +50,7 @@ Mask mask_from_netcdf(const std::string& path, std::string variable) {
           coordinate("y", My)};
 }
 
-void write_fields(const std::string& path, const Grid& grid,
+void write_fields(const std::string& path, const MapGrid& grid,
                   const std::vector<Answer::Field>& fields, const Texts& attributes) {
   io::Schema schema;
   const auto My = static_cast<std::size_t>(grid.My), Mx = static_cast<std::size_t>(grid.Mx);
@@ -87,7 +87,7 @@ void write_fields(const std::string& path, const Grid& grid,
   file->close();
 }
 
-GridValues read_field(const std::string& path, const std::string& variable, const Grid& grid) {
+GridValues read_field(const std::string& path, const std::string& variable, const MapGrid& grid) {
   MapFile maps(path, "file", io::Missing::none);
   maps.grid = grid;
   return maps.read(variable);

@@ -16,11 +16,11 @@ Mask mask_from_netcdf(const std::string& path, std::string variable);
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
 /// Writes x, y (m, or numbers of columns and rows) and the fields. Collective.
-void write_fields(const std::string& path, const Grid& grid,
+void write_fields(const std::string& path, const MapGrid& grid,
                   const std::vector<Answer::Field>& fields, const Texts& attributes);
 
 /// All cells of a variable (y, x) or (time, y, x), its last record, as they are stored: fill values
 /// are values. Collective. Throws Error if the grid differs or there is no such variable.
-GridValues read_field(const std::string& path, const std::string& variable, const Grid& grid);
+GridValues read_field(const std::string& path, const std::string& variable, const MapGrid& grid);
 
 } // namespace nunatak::kit

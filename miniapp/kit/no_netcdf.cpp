@@ -14,12 +14,12 @@ Mask mask_from_netcdf(const std::string& path, std::string) {
               "without NetCDF");
 }
 
-void write_fields(const std::string& path, const Grid&, const std::vector<Answer::Field>&,
+void write_fields(const std::string& path, const MapGrid&, const std::vector<Answer::Field>&,
                   const Texts&) {
   require_netcdf("file '" + path + "'");
 }
 
-GridValues read_field(const std::string& path, const std::string&, const Grid&) {
+GridValues read_field(const std::string& path, const std::string&, const MapGrid&) {
   require_netcdf("file '" + path + "'");
   return {}; // not reached
 }

@@ -17,7 +17,7 @@ using namespace nunatak::kit;
 
 namespace {
 
-struct Options : ToolOptions {
+struct DistanceRuns : ToolOptions {
   std::string seeds, solvers; // -seeds, -solvers
   DistanceOptions fmm;        // m, -grid_dx, -grid_dy, -fmm_unit
 };
@@ -75,7 +75,7 @@ Answer answer_of(const RankSet& set, const DistanceFields& fields,
   return answer;
 }
 
-void run(const Options& options) {
+void run(const DistanceRuns& options) {
   options.check();
   if (options.kit.wanted())
     return run_kit("nunatak-distance", options, options.seeds, Judged::distance);
@@ -124,7 +124,7 @@ void run(const Options& options) {
 
 int main(int argc, char** argv) {
   return run_program(argc, argv, "nunatak-distance", [&](Libraries&) {
-    Options options;
+    DistanceRuns options;
     OptionTable table(
         "nunatak-distance: distances on any mask, by several solvers, on real or virtual ranks",
         "nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4 "

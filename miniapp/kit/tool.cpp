@@ -23,7 +23,7 @@ void write_answer(const std::string& path, const Mask& mask, const Answer& answe
 }
 
 /// The fields of `like` in a file, where they may have other names, a list. Collective.
-Answer read_answer(const std::string& path, const std::string& names, const Grid& grid,
+Answer read_answer(const std::string& path, const std::string& names, const MapGrid& grid,
                    const Answer& like) {
   Answer answer = like;
   answer.who = "the file '" + path + "'";

@@ -40,7 +40,7 @@ public:
 
   double time() const;    ///< s
   bool continues() const; ///< a restart
-  /// Of Input.
+  /// See Input::series.
   std::optional<std::string> series(const std::string& name) const;
   std::string title() const;
 

@@ -98,14 +98,14 @@ struct FieldInfo {
 };
 
 /// The position of a point between two file points: index of the lower one, weight of the upper.
-struct Place {
+struct BetweenPoints {
   int before;
   double weight;
 };
 
 constexpr double on_grid = 1e-6; // spacings; points closer to a file point are that point
 
-inline Place place(double coordinate, const Axis& axis) {
+inline BetweenPoints place(double coordinate, const Axis& axis) {
   double f = (coordinate - axis.first) / axis.spacing;
   f = std::min(std::max(f, 0.0), static_cast<double>(axis.points - 1));
   const double nearest = std::round(f);
@@ -122,9 +122,9 @@ struct FileBlock {
       : flip_rows(flip_y), flip_columns(flip_x) {
     for (int i = 0; i < patch.xm; ++i) x.push_back(place(grid.x(patch.xs + i), axis_x));
     for (int j = 0; j < patch.ym; ++j) y.push_back(place(grid.y(patch.ys + j), axis_y));
-    const auto cover = [&](std::vector<Place>& places, const Axis& axis, bool flip) {
+    const auto cover = [&](std::vector<BetweenPoints>& places, const Axis& axis, bool flip) {
       const int first = places.front().before, points = places.back().before + 2 - first;
-      for (Place& p : places) p.before -= first;
+      for (BetweenPoints& p : places) p.before -= first;
       start.push_back(static_cast<std::size_t>(flip ? axis.points - first - points : first));
       count.push_back(static_cast<std::size_t>(points));
     };
@@ -134,7 +134,8 @@ struct FileBlock {
 
   /// f(position in the block, weight) for the file points around the view indices (j, i).
   template <class F> void for_each_corner(int j, int i, const F& f) const {
-    const Place &py = y[static_cast<std::size_t>(j - 1)], &px = x[static_cast<std::size_t>(i - 1)];
+    const BetweenPoints &py = y[static_cast<std::size_t>(j - 1)],
+                        &px = x[static_cast<std::size_t>(i - 1)];
     for (int corner = 0; corner < 4; ++corner) {
       const int dj = corner / 2, di = corner % 2;
       const double weight =
@@ -150,7 +151,7 @@ struct FileBlock {
 
   std::vector<std::size_t> start, count; // rows, columns
   // Per owned column and row; indices increase with the coordinate, within the block.
-  std::vector<Place> x, y;
+  std::vector<BetweenPoints> x, y;
   bool flip_rows, flip_columns;
 };
 

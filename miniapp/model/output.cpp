@@ -200,7 +200,7 @@ void Output::warn_of_kill(const std::string& path) const {
                           : "they have no sums (-io_checksum none)"));
 }
 
-/// Of a series at this time, for a state. Collective.
+/// What a state says of a series at this time. Collective.
 SeriesMark Output::mark_of(const Series& series) const {
   if (!series.file) return {};
   if (series.records == series.kept.records) return series.kept;

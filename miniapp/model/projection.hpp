@@ -20,7 +20,7 @@ struct PolarStereographic {
     double lat, lon; ///< degrees
     double scale;    ///< a metre on the ellipsoid is so many on the map
   };
-  /// Of the point (x, y), in metres.
+  /// Latitude and longitude of the point (x, y), in metres.
   LatLon inverse(double x, double y) const {
     const double pi = 3.14159265358979323846, degree = pi / 180.0;
     const double f = inverse_flattening > 0.0 ? 1.0 / inverse_flattening : 0.0;

@@ -60,7 +60,7 @@ public:
     return largest_wish;
   }
 
-  /// Of the last step.
+  /// Scalars of the last step.
   std::vector<Scalar> scalars() const {
     const auto flux = [&](const FixedSum& sum) {
       return m_dt > 0.0 ? sum.value() * m_cell_area * rho_ice / m_dt : 0.0;
