@@ -88,7 +88,8 @@ def limited(studies):
         for part, seconds, least, what in (
                 ("compute", compute, rounds * float(network[3]) * 1e-6 if run["nodes"] > 1 else 0.0, "the latency of its messages"),
                 ("output", sample.output, sent / rate / cards, f"sending by {whose} at {network[1]} {network[2]}bit/s")):
-            if seconds >= parts.SMALL * sample.total and least >= LIMITED * seconds:
+            hidden = part == "output" and sample.servers and least > seconds  # sent while ranks computed
+            if seconds >= parts.SMALL * sample.total and least >= LIMITED * seconds and not hidden:
                 key = (point["mode"], point["machine"], point["curve"], part, what)
                 found.setdefault(key, {}).setdefault(run["cores"], []).append(min(least / seconds, 1.0))
     return found
