@@ -5,7 +5,9 @@
 //
 // Steps as in nunatak-step (kernels/step/hybrid.hpp), each with the checks of the model: values
 // that are not finite or an open mass budget are errors. "fields" is the fingerprint of
-// nunatak-step -sliding_q 0.25 after as many steps, on every machine. The JSON:
+// nunatak-step -sliding_q 0.25 after as many steps, on every machine. With -count_launches it
+// counts instead what a GPU waits for, from rest and later (launches.hpp; on a CPU in a build with
+// -DNUNATAK_DEVICE_MEMORY=ON, which runs the loops of a GPU). The JSON:
 // docs/explanation/performance.md.
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
@@ -16,6 +18,7 @@
 #include "miniapp/bench/sheet.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/kernel_bytes.hpp"
+#include "perf/launches.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -41,6 +44,7 @@ struct Arguments {
   double dx = 16e3, dt_max = 0.02; // m; years
   int Mz = 31, seed = 1, repeat = 7;
   std::string stress = "ssa+sia";
+  bool count_launches = false;
 };
 
 /// The measured functions.
@@ -227,6 +231,52 @@ private:
   SteadyClock::time_point m_begin;
 };
 
+/// Launches and waits of a step, by part.
+class PartLaunches final : public StepWatch {
+public:
+  void begin(const char* part) override { m_part = part, m_before = numbers(); }
+  void end() override {
+    const auto [launches, waits] = numbers();
+    parts[m_part]["launches"] = launches - m_before.first;
+    parts[m_part]["waits"] = waits - m_before.second;
+  }
+  nlohmann::json parts;
+
+  /// Of the last step. The model: its launches, its waits, its bytes at those of an H200.
+  nlohmann::json report(const SsaReport& solve, double bytes) const {
+    const Launches& counts = m_counter.counts();
+    const auto of = [&](const char* label) {
+      const auto found = counts.loops.find(label);
+      return found == counts.loops.end() ? 0.0 : static_cast<double>(found->second);
+    };
+    double in_cycles = 0.0;
+    for (const char* loop : {"restrict", "last level", "prolong", "residual", "step", "finish"})
+      in_cycles += of((std::string("multigrid: ") + loop).c_str());
+    const double cycles = of("multigrid: last level");
+    nlohmann::json json = {{"launches", counts.all_loops()},
+                           {"waits", counts.all_waits()},
+                           {"nonlinear_steps", solve.steps},
+                           {"linear_iterations", solve.linear_iterations},
+                           {"parts", parts},
+                           {"loops", counts.loops},
+                           {"reasons_of_waits", counts.waits},
+                           {"modelled_ms", 1e3 * (counts.seconds() + bytes / 3.8e12)}};
+    if (cycles > 0.0) json["launches_per_cycle"] = in_cycles / cycles;
+    if (solve.steps > 0)
+      json["launches_per_nonlinear_step"] =
+          parts.at("stress balance: SSA").at("launches").get<double>() / solve.steps;
+    return json;
+  }
+
+private:
+  std::pair<std::int64_t, std::int64_t> numbers() const {
+    return {m_counter.counts().all_loops(), m_counter.counts().all_waits()};
+  }
+  LaunchCounter m_counter;
+  std::string m_part;
+  std::pair<std::int64_t, std::int64_t> m_before;
+};
+
 /// The checks of the model for one rank per process.
 class Checks {
 public:
@@ -296,6 +346,21 @@ nlohmann::json run(const Arguments& a) {
                           return dt;
                         },
                         [&] { return times.seconds; }, sizes};
+  if (a.count_launches) {
+    nlohmann::json json = {{"benchmark", "launches"}, {"dx", a.dx}, {"as_on_gpu", !loops_on_host}};
+    for (const char* step : {"first", "second", "third"}) {
+      PartLaunches launches;
+      ranks->set_watch(launches);
+      work = {};
+      subject.step();
+      double bytes = work.steps > 0 ? work.bytes() : 0.0;
+      for (const auto& part : launches.parts.items())
+        bytes += bytes_of_part(part.key().c_str(), sizes);
+      json[step] = launches.report(hybrid.stress_balance().last_solve(), bytes);
+    }
+    ranks->set_watch(times);
+    return json;
+  }
   StepTimes steps(subject);
   steps.run(a.repeat);
   nlohmann::json ssa = {{"unknown_cells", hybrid.stress_balance().last_solve().unknown_cells},
@@ -344,6 +409,7 @@ int main(int argc, char** argv) {
     table.section("Benchmark");
     table.add(number("repeat", a.repeat, "", "steps that count, after a first one that does not", 3,
                      1000));
+    table.add(flag("count_launches", a.count_launches, "launches and waits instead of times"));
     if (!table.read(argc, argv)) return;
     const nlohmann::json json = run(a);
     if (World().rank() == 0) std::cout << json.dump(2) << std::endl;

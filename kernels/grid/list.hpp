@@ -21,7 +21,7 @@ namespace nunatak {
 template <class T, bool for_loops> struct ListAllocator {
   using value_type = T;
   template <class U> struct rebind { using other = ListAllocator<U, for_loops>; };
-  static constexpr bool managed = for_loops && !loops_on_host;
+  static constexpr bool managed = for_loops && !std::is_same_v<SharedMem, Kokkos::HostSpace>;
   static constexpr std::size_t page = std::size_t{1} << 21; ///< a huge page, bytes
 
   ListAllocator() = default;

@@ -7,8 +7,8 @@
 //     option on_host returns the array itself and to_loops does nothing.
 //   - What host and loops both access in place, such as lists and the codes of PICO, is declared
 //     shared (SharedMem, shared_array).
-// On a CPU the option changes no type, but on_host still copies, and labels in SharedMem begin with
-// "shared: ", by which tests/kernels/as_if_gpu.cpp detects forbidden host accesses to other Views.
+// On a CPU the option compiles what a GPU runs. By labels in SharedMem ("shared: ...")
+// tests/kernels/as_if_gpu.cpp detects forbidden host accesses to other Views.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -21,17 +21,18 @@ namespace nunatak {
 using Exec = NUNATAK_EXEC_SPACE; // chosen at build time (CMake: NUNATAK_BACKEND)
 using WorkMem = Exec::memory_space;
 
-/// True if loops run in host memory, as on a CPU.
-constexpr bool loops_on_host = Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
-#ifdef KOKKOS_ENABLE_SERIAL
-constexpr bool one_thread = std::is_same_v<Exec, Kokkos::Serial>;
-#else
-constexpr bool one_thread = false;
-#endif
 #ifdef NUNATAK_DEVICE_MEMORY
 constexpr bool device_memory = true;
 #else
 constexpr bool device_memory = false;
+#endif
+/// True if loops are those of a CPU.
+constexpr bool loops_on_host =
+    !device_memory && Kokkos::SpaceAccessibility<Kokkos::HostSpace, WorkMem>::accessible;
+#ifdef KOKKOS_ENABLE_SERIAL
+constexpr bool one_thread = std::is_same_v<Exec, Kokkos::Serial>;
+#else
+constexpr bool one_thread = false;
 #endif
 /// Memory accessible to both sides; of arrays; of the host, accessible to loops.
 using SharedMem = std::conditional_t<loops_on_host, WorkMem, Kokkos::SharedSpace>;
@@ -81,7 +82,7 @@ template <class T> KOKKOS_FORCEINLINE_FUNCTION void prefetch(const T* first, int
 }
 
 /// True if levels of a column are separate maps (GPUs); on CPUs a column is contiguous.
-constexpr bool levels_apart = device_memory || !loops_on_host;
+constexpr bool levels_apart = !loops_on_host;
 using ColumnLayout = std::conditional_t<levels_apart, Kokkos::LayoutStride, Kokkos::LayoutRight>;
 inline ColumnLayout column_layout(int rows, int columns, int levels) {
   if constexpr (levels_apart)

@@ -128,7 +128,7 @@ public:
 
 private:
   static Policy policy() {
-    return Policy(1, loops_on_host ? std::min(Exec().concurrency(), 4) : 256);
+    return Policy(1, std::min(Exec().concurrency(), loops_on_host ? 4 : 256));
   }
   /// View index of a neighbour across a periodic edge.
   KOKKOS_INLINE_FUNCTION static int wrap(int i, int m, bool periodic) {

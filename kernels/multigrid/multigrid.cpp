@@ -323,8 +323,8 @@ void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
   std::vector<Passes<Real>> passes(parts.begin(), parts.end());
   for (const int n : level.holders.locals()) {
     parts[n].choose(chosen[n], counts[n]);
-    Kokkos::deep_copy(parts[n].d.memory, Real(0));
-    Kokkos::deep_copy(parts[n].e.memory, Real(0));
+    Kokkos::deep_copy(Exec(), parts[n].d.memory, Real(0)); // given a space it does not wait
+    Kokkos::deep_copy(Exec(), parts[n].e.memory, Real(0));
     invert_diagonal(passes[n], 0);
     start_from_zero(passes[n], polynomial);
   }

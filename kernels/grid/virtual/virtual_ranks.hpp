@@ -17,7 +17,7 @@ namespace nunatak {
 
 /// What moves ghosts; apart: the host, each array in messages of its own, as a DMDA does.
 enum class Halo { host, loops, apart };
-constexpr Halo default_halo = loops_on_host && !device_memory ? Halo::host : Halo::loops;
+constexpr Halo default_halo = loops_on_host ? Halo::host : Halo::loops;
 
 inline void copy_in_loop(const std::byte* from, std::byte* to, std::size_t bytes) {
   const auto n = static_cast<std::int64_t>(bytes);
