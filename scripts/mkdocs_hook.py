@@ -17,6 +17,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[1]
 OUTSIDE = ("perf/README.md", "perf/peer.md", "CONTRIBUTING.md")
 PROGRAMS = ["nunatak", *(f"nunatak-{tool}" for tool in ("distance", "labels", "step", "check", "io", "join", "verify"))]
 FAMILIES = ("course/lab", "notes/")
+OPTION = r"(?<![\w.-])-[A-Za-z]\w+"
 
 
 def slug(heading, separator):
@@ -57,6 +58,11 @@ def programs():
     return max(built, key=lambda path: path.stat().st_mtime, default=None)
 
 
+def with_code(text):
+    """Names of options as code."""
+    return re.sub(OPTION, r"`\g<0>`", text)
+
+
 def table_of(program):
     """The options of a program as tables, a section each, from -help json."""
     found = subprocess.run([program, "-help", "json"], capture_output=True, text=True, check=True, timeout=60)
@@ -64,11 +70,10 @@ def table_of(program):
     for option in json.loads(found.stdout)["options"]:
         if option["section"] != section:
             section = option["section"]
-            text.append(f"\n**{section}**\n\n| Option | Default | Meaning |\n|---|---|---|")
+            text.append(f"\n**{with_code(section)}**\n\n| Option | Default | Meaning |\n|---|---|---|")
         default = " ".join((str(option["default"]) or "none", option["unit"])).strip()
         values = f": {', '.join(option['values'].split('|'))}" if option["values"] else ""
-        description = re.sub(r"(?<![\w.-])-[A-Za-z]\w+", r"`\g<0>`", option["description"])
-        cells = (f"`-{option['name']}`", default, description + values)
+        cells = (f"`-{option['name']}`", default, with_code(option["description"]) + values)
         text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(text)
 
@@ -113,9 +118,12 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
-    """Dates, and words of code with a hyphen that fit into the narrowest window, are not broken; blocks of code scroll anyway."""
+    """Dates, options, and words of code with a hyphen that fit into the narrowest window are not broken; blocks of code scroll anyway.
+    In code in a table `\\|` is a bar, as on GitHub."""
     def marked(found):
-        return found[1] + re.sub(r"(?=[^\s<>]*-)[^\s<>]{2,38}(?![^\s<>])", r'<span class="word">\g<0></span>', found[2]) + "</code>"
+        code = found[2].replace(r"\|", "|")
+        return found[1] + re.sub(r"(?=[^\s<>]*-)[^\s<>]{2,38}(?![^\s<>])", r'<span class="word">\g<0></span>', code) + "</code>"
 
     html = re.sub(r"(?<!<pre>)(<code>)([^<]*)</code>", marked, html)
+    html = re.sub(r"<th[ >].*?</th>", lambda head: re.sub(OPTION + "(?![^<]*>)", r'<span class="word">\g<0></span>', head[0]), html)
     return re.sub(r"(?<=>)[^<]+", lambda text: re.sub(r"\b20\d\d-\d\d-\d\d\b", r'<span class="word">\g<0></span>', text[0]), html)
