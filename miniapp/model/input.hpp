@@ -440,6 +440,7 @@ public:
       const auto* const ids = std::get_if<Array2<int>>(&field.array);
       const Array2<double> values =
           ids != nullptr ? numbers : std::get<Array2<double>>(field.array);
+      Kokkos::fence("loops of the fields before"); // the host fills the next one
       if (!read_field(info, grid, ranks, values)) continue;
       found.insert(info.variable);
       if (in_metres)
