@@ -1,7 +1,6 @@
 #include "io/data/schema.hpp"
 
 #include "io/base/error.hpp"
-#include "io/data/value_sums.hpp"
 
 #include <charconv>
 #include <cmath>
@@ -273,16 +272,6 @@ std::vector<std::string> Schema::lines() const {
   }
   add("", attributes);
   return lines;
-}
-
-std::string fingerprint(Schema schema) {
-  for (Dimension& d : schema.dimensions) d.records = 0;
-  for (Attribute& a : schema.attributes) {
-    if (a.name == "history") a.value = "";
-  }
-  std::uint64_t sum = 0; // in any order: `define interleaved` defines as values come
-  for (const std::string& line : schema.lines()) sum += share_in_digest(line, 0, ValueSum::K);
-  return "schema:" + sum_text(sum);
 }
 
 Box whole_box(const Schema& schema, std::size_t v) {

@@ -167,9 +167,6 @@ template <class T> const T* find(const std::vector<T>& list, const std::string& 
   return found == list.end() ? nullptr : &*found;
 }
 
-/// Hash of the lines, in any order, except what a continued series changes.
-std::string fingerprint(Schema schema);
-
 /// The whole variable, without the record dimension.
 Box whole_box(const Schema& schema, std::size_t v);
 

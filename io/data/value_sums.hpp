@@ -130,6 +130,9 @@ std::uint64_t share_in_digest(const std::string& variable, std::size_t record, s
 /// Of all sums of a file with this schema.
 std::uint64_t digest_of(const Sums& sums, const Schema& schema);
 
+/// Hash of the lines of a schema, in any order, except what a continued series changes.
+std::string fingerprint(Schema schema);
+
 /// Run write(slabs); returns the sum of their values, written as `type` to a variable of this
 /// `shape`.
 template <class F>
