@@ -90,7 +90,6 @@ class LoopTimes {
 public:
   /// Times all loops from now on.
   static void start() {
-    namespace tools = Kokkos::Tools::Experimental;
     tools::set_begin_parallel_for_callback(begin);
     tools::set_begin_parallel_reduce_callback(begin);
     tools::set_end_parallel_for_callback(end);
@@ -264,7 +263,7 @@ public:
     if (cycles > 0.0) json["launches_per_cycle"] = in_cycles / cycles;
     if (solve.steps > 0)
       json["launches_per_nonlinear_step"] =
-          parts.at("stress balance: SSA").at("launches").get<double>() / solve.steps;
+          parts.at(part::sliding).at("launches").get<double>() / solve.steps;
     return json;
   }
 

@@ -2,6 +2,7 @@
 
 #include "io/base/error.hpp"
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>

@@ -12,7 +12,6 @@
 #include "io/data/box.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>

@@ -214,9 +214,7 @@ FoundSums find_sums(MPI_Comm comm, const std::string& path, std::size_t records)
     schema.require_written_types(path);
   });
   broadcast_value(schema, comm);
-  const auto grows = [](const Dimension& d) { return d.length == unlimited; };
-  if (std::any_of(schema.dimensions.begin(), schema.dimensions.end(), grows))
-    records = std::min(records, schema.records());
+  records = std::min(records, schema.records());
   const Topology machine = make_topology(comm, 0);
   const std::vector<int> readers =
       machine.n_nodes == 1 ? machine.ranks_by_node().front() : aggregators(machine, 1);

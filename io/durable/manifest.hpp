@@ -1,7 +1,7 @@
 // manifest.jsonl, in the folder of the files: one line, appended, for each commit of a file there.
 //
 //   {"name":"ex.nc","size":1234,"step":10,"records":3,"sums":{"thk":["0123456789abcdef",...],...},
-//    "metadata":"89abcdef01234567","state":"committed"}
+//    "metadata":"schema:89abcdef01234567","state":"committed"}
 //   {"name":"ts.nc","size":9000,"step":12,"records":4,"grows":true,"first_record":3,"sums":...}
 //
 // `sums`: by variable and record (value_sums.hpp) from `first_record` on; earlier records are in

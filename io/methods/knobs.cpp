@@ -54,10 +54,6 @@ template <std::size_t n> std::string size_text(long long size, const Unit (&unit
   return "0" + std::string(units[n - 1].name);
 }
 
-} // namespace
-
-namespace {
-
 std::vector<Knob> make_knobs() {
   static const std::string format_names = format_words(), layouts = layout_words(),
                            format_doc = "format of output files, by who writes them (" +
@@ -197,10 +193,6 @@ std::string text_of(const Knob&, const std::map<std::string, std::string>& hints
   return text;
 }
 
-} // namespace
-
-namespace {
-
 template <class Member> auto& value_in(Options& options, Member member) { return options.*member; }
 std::string& value_in(Options& options, const FormatOption* own) { return options.own[own->name]; }
 
@@ -285,8 +277,10 @@ void check_rows(const Options& o) {
     const auto has_it = [&, option = name](const FormatRow& row) {
       return find(row.options, option) != nullptr;
     };
-    const FormatOption* const option = std::get<const FormatOption*>(find(knobs(), name)->member);
-    refuse(value != option->value && !has_it(format_row(o.format)), name,
+    const Knob* const knob = find(knobs(), name);
+    refuse(knob == nullptr, name, "no format has this option");
+    const char* const usual = std::get<const FormatOption*>(knob->member)->value;
+    refuse(value != usual && !has_it(format_row(o.format)), name,
            "expected -io_format " + formats_that(has_it) + ", found " + o.format);
   }
 }

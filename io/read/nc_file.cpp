@@ -103,7 +103,7 @@ Schema NcFile::schema() const {
     std::size_t length = 0;
     checked(nc_inq_dim(m_id, id, name, &length), m_path, "a dimension");
     const bool grows = std::find(grow.begin(), grow.end(), id) != grow.end();
-    schema.dimensions.push_back({name, grows ? unlimited : length, false, length});
+    schema.dimensions.push_back({name, grows ? unlimited : length, false, grows ? length : 0});
   }
   checked(nc_inq_nvars(m_id, &n_variables), m_path, "number of variables");
   for (int id = 0; id < n_variables; ++id) {

@@ -1,6 +1,7 @@
 #include "kernels/step/hybrid.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace nunatak {
 
@@ -41,8 +42,11 @@ const std::vector<Hybrid::Part>& Hybrid::parts() {
 }
 
 const Hybrid::Part& Hybrid::part(const std::string& name) {
-  return *std::find_if(parts().begin(), parts().end(),
-                       [&](const Part& part) { return part.name == name; });
+  const auto found = std::find_if(parts().begin(), parts().end(),
+                                  [&](const Part& part) { return part.name == name; });
+  if (found == parts().end())
+    throw std::invalid_argument("part of the step: expected one of the table, found " + name);
+  return *found;
 }
 
 void Hybrid::run(Phase phase, double dt) {

@@ -32,8 +32,8 @@ std::size_t scaled(std::size_t length, double factor, bool stays_odd) {
 
 /// The first number of an attribute, if there is one.
 double number_in(const io::Attribute* attribute, double otherwise) {
-  if (attribute == nullptr || !io::is_number(attribute->type())) return otherwise;
-  return attribute->numbers().at(0);
+  const auto numbers = attribute == nullptr ? std::vector<double>{} : attribute->numbers();
+  return numbers.empty() ? otherwise : numbers[0];
 }
 
 /// A workload in the making. Errors begin with `where`.

@@ -119,11 +119,10 @@ TEST_CASE("shapes of chunks") {
                  {"s", Type::int32, {}, {}},
                  {"large", Type::int16, {"time", "y", "long"}, {}}};
   const auto chunk = [&](const std::string& variable, const std::string& way) {
-    const io::Options options = io::parse_method("netcdf4" + way, {});
-    io::Storage storage;
-    if (options.own.count("chunk") > 0) storage.chunk = options.own.at("chunk");
-    if (options.own.count("deflate") > 0) storage.deflate = std::stoi(options.own.at("deflate"));
-    return io::chunk_shape(s, s.variables[s.variable(variable)], storage);
+    auto own = io::parse_method("netcdf4" + way, {}).own;
+    own.insert({{"chunk", "auto"}, {"deflate", "0"}}); // unless they are given
+    return io::chunk_shape(s, s.variables[s.variable(variable)],
+                           {own["chunk"], std::stoi(own["deflate"])});
   };
   CHECK(chunk("t", "") == Sizes{512}); // 4 KiB
   CHECK(chunk("t", "/chunk=record") == Sizes{1});

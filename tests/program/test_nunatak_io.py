@@ -94,6 +94,7 @@ def test_the_output_of_any_model(bench, tmp_path, model, ranks):
         for variable, dimension in (("node_rank", "nod2"), ("elem_rank", "elem"), ("owner", "cell")):
             file.createVariable(variable, "i4", (dimension,))[:] = ranks_of[:len(file.dimensions[dimension])]
         file.createVariable("ta", "f4", ("time", "height", "cell"))
+        file.createVariable("cell", "f8", ("cell",)).spacing = np.zeros(0)  # an attribute without a value
     own = ["-decomposition", "blocks nod2|elem; owners cell owner"] if model == "partition.nc" else []
     bench("-workload", f"file:{model}", *own, "-scale", scale, "-records", 2, "-repeat", 1, "-methods", "serial,direct,pnetcdf,netcdf4/box:1",
           "-keep", "-report", "out.json", ranks=ranks, status=0)
