@@ -371,14 +371,16 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   require_few_calls(arrays.at(workload.order), methods);
   const Compute compute(options.compute);
 
-  // 2. repetitions; the order rotates, so that no method always has the same predecessor
+  // 2. repetitions; what comes before a method costs it time (memory given back, files removed),
+  //    so that each repetition has other neighbours: 0 1 5 2 4 3, 1 2 0 3 5 4, ... (Williams 1949)
   RawTimes raw(comm, scratch, bytes);
   const int all = options.repeat > 1 ? options.repeat + 1 : 1;
   const Repetitions repetitions{comm, options, reads, scratch, compute, arrays, all};
   const std::size_t n = methods.size() + 1;
   for (int repetition = 0; repetition < all; ++repetition) {
     for (std::size_t k = 0; k < n; ++k) {
-      const std::size_t next = (static_cast<std::size_t>(repetition) + k) % n;
+      const std::size_t step = k % 2 == 1 ? (k + 1) / 2 : n - k / 2,
+                        next = (static_cast<std::size_t>(repetition) + step) % n;
       if (next > 0) {
         repetitions.run(methods[next - 1], repetition);
       } else {
