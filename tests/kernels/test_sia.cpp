@@ -1,6 +1,6 @@
 // Shallow ice flow: constants of the exact solutions; single faces. Errors against the exact
 // solutions: tests/verification/test_sia.cpp; the same bits on any decomposition:
-// tests/verification/test_transport.cpp; x and y alike: tests/program/test_symmetry.py.
+// tests/verification/test_transport.cpp; x and y alike: tests/program/run/test_symmetry.py.
 #include "kernels/cases/exact_sia.hpp"
 #include "kernels/moving_ice.hpp"
 

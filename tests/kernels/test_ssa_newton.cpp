@@ -1,5 +1,5 @@
 // The nonlinear solver of the SSA on virtual ranks: bits, residual, reductions, and what it says
-// when it fails. Its velocities and PETSc's: tests/verification, tests/program/test_runs.py.
+// when it fails. Its velocities and PETSc's: tests/verification, tests/program/run/test_runs.py.
 #include "global_grid.hpp"
 #include "kernels/cases/noise.hpp"
 #include "kernels/ssa/newton.hpp"

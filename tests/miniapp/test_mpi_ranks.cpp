@@ -1,5 +1,5 @@
 // The MPI ghost exchange, collectives and groups, against the same checks as the virtual ones.
-// Whole algorithms send what virtual ranks send: tests/program/test_tools.py, test_step.py.
+// Whole algorithms send what virtual ranks send: tests/program/tools/test_tools.py, test_step.py.
 #include "io/base/agree.hpp"
 #include "miniapp/base/loop_ranks.hpp"
 #include "tests/kernels/distance_case.hpp"

@@ -1,6 +1,6 @@
 // Mass transport: budgets that close to rounding on coasts drawn by lot, positivity at any velocity
 // and any step. An exact solution: test_marine.cpp. Single cells: tests/kernels/test_transport.cpp.
-// The whole program: tests/program/test_verification.py.
+// The whole program: tests/program/run/test_verification.py.
 #include "kernels/moving_ice.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -14,7 +14,7 @@ EXACT = ("mask", "pico_ice_rise_mask", "pico_ocean_mask", "pico_lake_mask", "pic
          "pico_distance_gl", "pico_distance_cf", "pico_box_mask")
 WATER = ("pico_temperature_box0", "pico_salinity_box0", "pico_temperature", "pico_salinity", "pico_overturning",
          "pico_basal_melt_rate", "shelfbmassflux", "shelfbtemp")
-GENUINE = pathlib.Path(__file__).parent / "pism"
+GENUINE = pathlib.Path(__file__).parents[1] / "pism"
 SMALL = ("1000001", "1011101", "1110111")  # one component, which PISM 2.3 splits in two
 
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import FOLDER, run_program
 from test_help import PROGRAMS
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
 VERSION = re.search(r"project\(nunatak VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text())[1]
 
 

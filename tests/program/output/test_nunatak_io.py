@@ -23,7 +23,7 @@ WORKLOADS = {  # options; the file of two records; runs of the ranks of 1, 3 and
     "e3sm:I": ("-scale 0.05 -variables 4", "1f602f258de4", 360, 1880, 3100),
     "icon:R2B2": ("-scale 0.5 -scale_levels -variables 4", "fd1e4b2aa249", 4, 1664, 3224),
 }
-INPUTS = pathlib.Path(__file__).parents[2] / "inputs"
+INPUTS = pathlib.Path(__file__).parents[3] / "inputs"
 PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync"]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from conftest import variables
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 SPACING = 20e3  # of the synthetic sources; the real ones have 500 m and 1 km
 POINTS = 333
 

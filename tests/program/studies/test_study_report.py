@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from study_samples import LAWS, Folder, io_report, model_report
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "perf"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "perf"))
 from scaling_study import export, load, machine, paper, parts, plots, points, report, study_file, texts  # noqa: E402
 
 
@@ -257,7 +257,7 @@ def test_what_the_paper_found_is_on_the_page(tmp_path, made):
         assert words in made(folder).err
 
 
-@pytest.mark.parametrize("path", sorted((pathlib.Path(__file__).parents[2] / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((pathlib.Path(__file__).parents[3] / "perf" / "studies").glob("*.yaml")), ids=lambda path: path.stem)
 def test_findings_name_curves_of_their_study(path):
     study = study_file.read(path, size="XS" if path.stem == "benchmark" else None)[0]
     methods = study["options"].get("methods")

@@ -5,7 +5,7 @@ import re
 import pytest
 from conftest import FOLDER, run_program
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
 PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted((SOURCE / "docs").rglob("*.md")), *sorted((SOURCE / "perf").glob("*.md"))]
 PROGRAMS = [path.name for path in sorted(FOLDER.glob("nunatak*")) if path.is_file() and "." not in path.name]
 PETSC = re.compile(r"-(ssa_.*|da_.*|dm_.*|log_view|skip_petscrc|options_file|help|version)$")

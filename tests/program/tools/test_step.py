@@ -115,7 +115,7 @@ def test_a_modelled_result_is_the_one_that_is_written(tmp_path, method):
 
 def counted_tables():
     """A table after "<!-- counted: COMMAND -->". A column -option is added to the command, others are keys of its report."""
-    for page in sorted((pathlib.Path(__file__).parents[2] / "docs").rglob("*.md")):
+    for page in sorted((pathlib.Path(__file__).parents[3] / "docs").rglob("*.md")):
         for command, table in re.findall(r"<!-- counted: (.*?) -->\n\n((?:\|.*\n)+)", page.read_text()):
             head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
             yield pytest.param(command, head, rows, id=f"{page.stem}: {command}")

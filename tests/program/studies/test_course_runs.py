@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
 os.environ["NUNATAK_PROGRAMS"] = str(pathlib.Path(os.environ["NUNATAK"]).resolve().parents[1])
 sys.path.insert(0, str(SOURCE / "scripts/course"))
 import measured  # noqa: E402
