@@ -129,8 +129,8 @@ def energy(run):
 def core_marks(machine, run):
     """Marks of a run whose ranks do not have a core each."""
     if machine["emulated"]:
-        busy = run["ranks"] * run["threads"]  # from two nodes on with the emulator: its network, its disks
-        return {"oversubscribed": False, "shared_cores": run["nodes"] > 1 or machine["physical_cores"] is None or busy > machine["physical_cores"]}
+        busy = run["ranks"] * run["threads"]  # its disks need a core, from two nodes on its network, too
+        return {"oversubscribed": False, "shared_cores": run["nodes"] > 1 or machine["physical_cores"] is None or busy >= machine["physical_cores"]}
     cores = machine["cores_per_node"]
     return {"oversubscribed": cores is not None and run["ranks_per_node"] * run["threads"] > cores, "shared_cores": False}
 

@@ -155,7 +155,7 @@ def test_export(tmp_path, capsys):
     assert "no run can be exported" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("nodes, physical, shared", [(1, 2, False), (2, 2, True), (2, 64, True), (1, None, True)])
+@pytest.mark.parametrize("nodes, physical, shared", [(1, 2, False), (1, 1, True), (2, 2, True), (2, 64, True), (1, None, True)])
 def test_nodes_of_an_emulated_cluster_share_cores(nodes, physical, shared):
     """With the emulator, if not with each other."""
     marks = machine.core_marks({"emulated": True, "physical_cores": physical}, {"nodes": nodes, "ranks": nodes, "threads": 1})
