@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Is the default of the output the fastest of our methods, for other models, orders and numbers of ranks?
 
-    perf/check_defaults.py                                            # nunatak-io on 1, 2, 4 and 8 ranks of this machine
+    perf/check_defaults.py                                            # nunatak-io on 2, 4 and 8 ranks of this machine
     NUNATAK_MPIEXEC="srun -n" perf/check_defaults.py --folder /scratch/me --ranks 128 1024 --scale 1
 
 For each workload, order of dimensions and number of ranks nunatak-io writes by all methods in alternation. Printed are the calls and
@@ -49,7 +49,7 @@ def case(workload, order, ranks, methods):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nunatak-io", default="nunatak-io", help="the program (default: %(default)s)")
-    parser.add_argument("--ranks", nargs="+", type=int, default=[1, 2, 4, 8])
+    parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4, 8], help="default: 2 4 8; on one nothing can move, and direct is direct/native")
     parser.add_argument("--workloads", nargs="+", default=list(WORKLOADS), help=f"default: {' '.join(WORKLOADS)}")
     parser.add_argument("--scale", type=float, help="of all workloads (default: what takes less than a second on a laptop)")
     parser.add_argument("--repeat", type=int, default=5)

@@ -4,7 +4,7 @@
 //
 // Methods A, B, ... alternate with the raw write baseline R (as many bytes by plain pwrite(), in
 // three ways, of which the fastest counts):
-// R A B, A B R, B R A, ... A repetition ends when its file is durable.
+// R A B, A R B, ... A repetition ends when its file is durable.
 // Neighbours: workload.hpp (what is written), repetition.hpp, host.hpp,
 // io_report.hpp (tables and JSON).
 #include "io/methods/registry.hpp"
@@ -372,14 +372,16 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const Compute compute(options.compute);
 
   // 2. repetitions; what comes before a method costs it time (memory given back, files removed),
-  //    so that each repetition has other neighbours: 0 1 5 2 4 3, 1 2 0 3 5 4, ... (Williams 1949)
+  //    so that each repetition has other neighbours: of six 0 1 5 2 4 3, 1 2 0 3 5 4, ..., of an
+  //    odd number every second one backwards (Williams 1949)
   RawTimes raw(comm, scratch, bytes);
   const int all = options.repeat > 1 ? options.repeat + 1 : 1;
   const Repetitions repetitions{comm, options, reads, scratch, compute, arrays, all};
   const std::size_t n = methods.size() + 1;
   for (int repetition = 0; repetition < all; ++repetition) {
     for (std::size_t k = 0; k < n; ++k) {
-      const std::size_t step = k % 2 == 1 ? (k + 1) / 2 : n - k / 2,
+      const std::size_t at = n % 2 == 1 && repetition % 2 == 1 ? n - 1 - k : k,
+                        step = at % 2 == 1 ? (at + 1) / 2 : n - at / 2,
                         next = (static_cast<std::size_t>(repetition) + step) % n;
       if (next > 0) {
         repetitions.run(methods[next - 1], repetition);

@@ -59,7 +59,7 @@ def is_number(value):
 
 def samples(report):
     if "methods" in report:
-        return [of_method(method) for method in report["methods"]]
+        return [of_method(method, seconds) for method in report["methods"] for seconds in method["seconds"].get("all", [method["seconds"]["median"]])]
     return [of_model(report)]
 
 
@@ -94,11 +94,10 @@ def of_model(report):
                   report.get("years"), pop.loop(report), sum(server["servers"] for server in servers), useful)
 
 
-def of_method(method):
-    """Output alone: medians of the repetitions of nunatak-io."""
-    total = method["seconds"]["median"]
+def of_method(method, total):
+    """Output alone, one repetition of nunatak-io; its phases are medians of all."""
     times = [(f"output: {name}", "output", t["max_s"], t["mean_s"]) for name, t in method["phases"].items()]
-    rest = total - sum(mean for *_, mean in times)
+    rest = max(0.0, total - sum(mean for *_, mean in times))
     times.append((OUTPUT_REST, "output", rest, rest))
     counts = {"bytes written": method.get("written_bytes"), "bytes moved for output": method.get("moved_bytes"),
               "bytes of output between nodes": method.get("off_node_bytes"), "messages": method.get("messages"),

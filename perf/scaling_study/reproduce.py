@@ -142,7 +142,8 @@ def measure(name, row, build, arguments):
 def out_folder(name, keep):
     """$OUT of a command: a new one that goes, or that of the row in the folder `keep`."""
     if not keep:
-        return tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-", ignore_cleanup_errors=True)
+        (ROOT / "build").mkdir(exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-", dir=ROOT / "build", ignore_cleanup_errors=True)  # /tmp may be memory
     folder = pathlib.Path(keep).resolve() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
