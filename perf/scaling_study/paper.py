@@ -12,7 +12,7 @@ from . import page, parts, plots, study_file
 AGREES = "same direction"  # of a paper without a figure
 SAME, SMALLER, LARGER = f"{AGREES}, within a factor of two", f"{AGREES}, smaller", f"{AGREES}, larger"
 ALIKE = 1.05  # what one repetition cannot tell from 1
-REVERSE, NONE, UNSHOWN = "reverse", "no difference here", "cannot be shown here"
+REVERSE, NONE, UNSHOWN, UNREAD = "reverse", "no difference here", "cannot be shown here", "the paper was not read for it"
 
 
 def read(study):
@@ -100,7 +100,7 @@ def compared(paper, of, over, processor_time, where, count):
     low, high, saves = bounds(paper)
     ratio, least, most = of["median"] / over["median"], of["min"] / over["max"], of["max"] / over["min"]
     numbers = [ratio, *parts.interval(of["times"], over["times"])]
-    return {"at": at, "why": None, "processor_time": processor_time, "verdict": verdict(low, high, ratio, least, most),
+    return {"at": at, "why": None, "processor_time": processor_time, "verdict": UNREAD if paper == "unread" else verdict(low, high, ratio, least, most),
             "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and value else value for value in numbers]))}
 
 

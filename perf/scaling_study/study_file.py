@@ -154,7 +154,7 @@ FLAGS = ("null_output", "raw_writes", "triad", "verify")
 KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
         "cluster", "smaller", "size", "fields", "least", "model", "tools", "paper")
 FINDING = ("source", "found", "of", "over", "part", "at", "over_part", "over_at", "paper", "rule")  # keys of one; paper.py has their meaning
-RANGE = r"above 1|([0-9]{1,6}(?:\.[0-9]{1,6})?)(?: to ([0-9]{1,6}(?:\.[0-9]{1,6})?))?( %)?"
+RANGE = r"above 1|unread|([0-9]{1,6}(?:\.[0-9]{1,6})?)(?: to ([0-9]{1,6}(?:\.[0-9]{1,6})?))?( %)?"
 
 
 def tools_of(check):
@@ -210,7 +210,7 @@ def paper_of(check):
                 one.fail(f"the key {key}", "none")
         numbers = re.fullmatch(RANGE, found[-1].get("paper", "2"))
         if not numbers or float(numbers[1] or 1) <= 0 or numbers[3] and float(numbers[2] or numbers[1]) >= 100:
-            one.at("paper", found[-1]["paper"]).fail("a ratio like 10 or 9 to 14, above 1, or what was saved, like 80 to 98 %")
+            one.at("paper", found[-1]["paper"]).fail("a ratio like 10 or 9 to 14, above 1, unread, or what was saved, like 80 to 98 %")
         for key, words in (("at", "least|most|each"), ("over_at", "least|most")):
             if not re.fullmatch(words + r"|[1-9][0-9]{0,8}", found[-1].get(key, "most")):
                 one.at(key, found[-1][key]).fail(f"a number of nodes (or of ranks, if the study counts them), or {words.replace('|', ', ')}")
