@@ -131,7 +131,8 @@ def draw(figures, studies):
         for shift, (part, (name, colour, marker)) in zip((-0.22, 0, 0.22), PARTS.items()):
             rows = [one for one in found if one["part"] == part and one["ratio"]["median"] > 0]
             places = [[rung.removeprefix(RUNG) for rung in rungs].index(one["rung"]) + 0.5 + shift for one in rows]
-            axes.plot([one["ratio"]["median"] for one in rows], places, color=colour, ls="", marker=marker, ms=5, label=f"{name}: times as long")
+            if rows:
+                axes.plot([one["ratio"]["median"] for one in rows], places, color=colour, ls="", marker=marker, ms=5, label=f"{name}: times as long")
             for y, one in zip(places, rows):
                 if one["ratio"]["low"] is not None:
                     axes.hlines(y, one["ratio"]["low"], one["ratio"]["high"], color=colour, lw=2)
