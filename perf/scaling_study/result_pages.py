@@ -80,7 +80,8 @@ def machines(measured):
 
 
 def block(name, row, there):
-    text = [f"**{said(row['claim'], there)}**" + (f" {row['holds'].strip()}" if row.get("holds") else ""), ""]
+    compared = [f"Compared with: {row['compared'].strip().removesuffix('.')}."] if row.get("compared") else []
+    text = [" ".join([f"**{said(row['claim'], there)}**", *compared, *([row["holds"].strip()] if row.get("holds") else [])]), ""]
     text += ["    " + line if line else "" for line in row["command"].rstrip().splitlines()] + [""]
     text += table(row, there["values"]) + [""]
     for picture in row.get("pictures", ()):
