@@ -59,7 +59,7 @@ def is_number(value):
 
 def samples(report):
     if "methods" in report:
-        return [of_method(method, seconds) for method in report["methods"] for seconds in method["seconds"].get("all", [method["seconds"]["median"]])]
+        return [of_method(method, n) for method in report["methods"] for n in range(len(method["seconds"].get("all", [None])))]
     return [of_model(report)]
 
 
@@ -94,15 +94,20 @@ def of_model(report):
                   report.get("years"), pop.loop(report), sum(server["servers"] for server in servers), useful)
 
 
-def of_method(method, total):
+def of_method(method, repetition):
     """Output alone, one repetition of nunatak-io; its phases are medians of all."""
+    def seconds(spread):
+        each = spread.get("all", [])
+        return each[repetition] if repetition < len(each) else spread["median"]
+
+    total = seconds(method["seconds"])
     times = [(f"output: {name}", "output", t["max_s"], t["mean_s"]) for name, t in method["phases"].items()]
     rest = max(0.0, total - sum(mean for *_, mean in times))
     times.append((OUTPUT_REST, "output", rest, rest))
     counts = {"bytes written": method.get("written_bytes"), "bytes moved for output": method.get("moved_bytes"),
               "bytes of output between nodes": method.get("off_node_bytes"), "messages": method.get("messages"),
               "message bytes": method.get("message_bytes")}
-    times += [(f"read: {by}", "within", read["seconds"]["median"], 0.0) for by, read in method.get("reads", {}).items()]
+    times += [(f"read: {by}", "within", seconds(read["seconds"]), 0.0) for by, read in method.get("reads", {}).items()]
     return Sample(method["method"], total, times, counts, form=method["method"].split("/")[0])
 
 

@@ -95,7 +95,8 @@ def notes(studies, runs):
                          "one machine with each other and with the emulator (points marked †). The time of computing that passes there is "
                          "not compared, and the fraction of the output is too small; compared are processor times and times of output.")
     for study in studies:
-        ran = [sample.alone for run in study.runs for sample in run["samples"] if parts.is_disturbed(sample, run)]
+        disturbed = [[sample.alone for sample in run["samples"] if parts.is_disturbed(sample, run)] for run in study.runs]
+        ran = [min(alone) for alone in disturbed if alone]
         if ran:
             sentences.append(f"{study.name}: {len(ran)} of {len(study.runs)} runs were disturbed (points marked ‡): something else ran on their "
                              f"cores, which computed in as little as {100 * min(ran):.0f} % of the time outside MPI. They are not compared.")

@@ -156,7 +156,7 @@ def of_run(run):
 def counters(run):
     """As metrics of a point: of a run, so none where it has several methods of output."""
     return {f"{tool}: {name}": value for tool, found in of_run(run).items() for name, value in found.items()
-            if isinstance(value, (int, float)) and math.isfinite(value) and len(run["samples"]) == 1}
+            if isinstance(value, (int, float)) and math.isfinite(value) and len({sample.method for sample in run["samples"]}) == 1}
 
 
 def with_words(study):
