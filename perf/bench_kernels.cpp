@@ -310,12 +310,11 @@ private:
 };
 
 nlohmann::json run(const Arguments& a) {
-  const Levels levels = make_levels(5000.0, a.Mz, LevelSpacing::quadratic);
   const int M = synthetic::marine_points(a.dx);
   const auto ranks = World().ranks(Decomposition::make(M, M, World().size()));
   synthetic::Sheet sheet =
-      synthetic::make_sheet(*ranks, a.dx, levels, static_cast<std::uint64_t>(a.seed));
-  const Sizes sizes = sizes_of(ranks->patch(0), levels, sheet.states[0]);
+      synthetic::make_sheet(*ranks, a.dx, a.Mz, static_cast<std::uint64_t>(a.seed));
+  const Sizes sizes = sizes_of(ranks->patch(0), sheet.levels, sheet.states[0]);
   HybridOptions options;
   options.dt_max = a.dt_max * seconds_per_year;
   options.pico = PicoOptions{};
@@ -324,10 +323,10 @@ nlohmann::json run(const Arguments& a) {
   if (a.stress != "sia") sliding = std::make_unique<SsaNewton>(*ranks, a.dx, a.dx, SsaOptions{});
   PartTimes times;
   ranks->set_watch(times);
-  Checks checks(*ranks, levels);
+  Checks checks(*ranks, sheet.levels);
   checks.start(sheet.states[0]);
-  Hybrid hybrid(*ranks, a.dx, a.dx, levels, options, std::move(sliding), std::move(sheet.states),
-                std::move(sheet.forcings));
+  Hybrid hybrid(*ranks, a.dx, a.dx, sheet.levels, options, std::move(sliding),
+                std::move(sheet.states), std::move(sheet.forcings));
   SsaWork work;
   const Subject subject{[&] {
                           hybrid.diagnose();

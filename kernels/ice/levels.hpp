@@ -11,6 +11,7 @@
 #include "kernels/grid/array.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -57,6 +58,11 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
                                                : Lz * (zeta / 4.0) * (1.0 + 3.0 * zeta));
   }
   return levels_at(z);
+}
+
+/// Height of the levels (m) that lets ice grow: 1.25 times the thickest, up to the next 100 m.
+inline double height_of_levels(double thickest) {
+  return std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
 }
 
 /// Number of levels with z_k < H, at least 1. `guess`, 1..Mz: where the search begins.

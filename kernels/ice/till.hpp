@@ -17,8 +17,8 @@ namespace nunatak {
 struct TillParameters {
   double phi_min = 5.0, phi_max = 15.0;   ///< degrees
   double b_min = -1000.0, b_max = 1000.0; ///< m
-  double overburden_fraction = 0.02;      ///< delta, above 0
-  double dT_frozen = 5.0;                 ///< K
+  double overburden_fraction = 0.05;      ///< delta, above 0
+  double dT_frozen = 30.0;                ///< K
 };
 
 /// tau_c (Pa) from b and H (m) and basal temperature (K). log_delta: log of overburden_fraction.

@@ -31,7 +31,7 @@ struct SsaOptions {
   double glen_n = 3.0; ///< exponent of the flow law; 1: linear
   double epsilon =
       1.0 / seconds_per_year / 1.0e6;          ///< regularising strain rate, s-1: 1 m/a per 1000 km
-  double till_q = 0.25;                        ///< exponent of the sliding law: 0 plastic, 1 linear
+  double till_q = 0.75;                        ///< exponent of the sliding law: 0 plastic, 1 linear
   double till_delta = 0.01 / seconds_per_year; ///< regularising speed, m s-1
   double till_u_threshold = 100.0 / seconds_per_year; ///< speed at which the drag is tau_c, m s-1
   bool till_subgrid = true;      ///< drag by sub-grid grounded area; false: by the mask

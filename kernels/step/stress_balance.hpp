@@ -23,7 +23,7 @@ struct StressBalanceOptions {
   bool shears = true; ///< false: no SIA
   /// true: constant softness without enhancement; false: from the temperature
   bool isothermal = false;
-  double softness = 1e-16 / seconds_per_year, sia_enhancement = 2.0,
+  double softness = ice_softness, sia_enhancement = 2.0,
          ssa_enhancement = 0.6; ///< A, Pa-3 s-1; factors of A
   TillParameters till;
 };

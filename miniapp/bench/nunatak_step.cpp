@@ -41,8 +41,6 @@ struct StepOptions {
   RankOptions ranks;
   OutputOptions output;
   std::string ocean = "auto", cut = "equal", halo = "packed", json;
-
-  StepOptions() { ssa.till_q = 0.75; } // as in nunatak
 };
 
 /// Counts the traffic of each part and reads the clocks of virtual ranks.
@@ -64,8 +62,8 @@ public:
     }
   };
 
-  Counter(RankSet& set, const synthetic::Sheet& sheet, int levels)
-      : m_set(set), m_cells(sheet.cells), m_icy(sheet.icy_cells), m_levels(levels) {}
+  Counter(RankSet& set, const std::vector<std::int64_t>& icy_cells, int levels)
+      : m_set(set), m_icy(icy_cells), m_levels(levels) {}
 
   void begin(const char* part) override {
     m_part = &Hybrid::part(part);
@@ -74,9 +72,10 @@ public:
   void end() override {
     Kokkos::fence();
     Counts after = now(); // before the work is added to the clocks
-    for (std::size_t n = 0; n < m_cells.size(); ++n) {
+    for (std::size_t n = 0; n < m_icy.size(); ++n) {
+      const Patch patch = m_set.ranks->patch(static_cast<int>(n));
       const double visits =
-          m_part->cell * static_cast<double>(m_cells[n]) +
+          m_part->cell * patch.xm * patch.ym +
           (m_part->icy_cell + m_part->level * m_levels) * static_cast<double>(m_icy[n]);
       m_set.ranks->work(static_cast<int>(n), std::llround(visits), m_part->loop);
     }
@@ -107,7 +106,7 @@ private:
   }
 
   RankSet& m_set;
-  std::vector<std::int64_t> m_cells, m_icy;
+  std::vector<std::int64_t> m_icy;
   int m_levels;
   const Hybrid::Part* m_part = nullptr;
   Counts m_before;
@@ -129,18 +128,18 @@ Decomposition refined(const Decomposition& d, int n) {
 
 /// Runs the steps on one set of ranks: a record per part, and a total, and those of its output.
 /// Returns the fingerprint. anew: not once more for -work measured.
-std::uint64_t run(const StepOptions& o, RankSet& set, const Levels& levels, bool anew,
-                  std::vector<Record>& records, std::vector<Record>& output) {
+std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Record>& records,
+                  std::vector<Record>& output) {
   Ranks& ranks = *set.ranks;
   synthetic::Sheet sheet =
-      synthetic::make_sheet(ranks, o.dx, levels, static_cast<std::uint64_t>(o.seed));
+      synthetic::make_sheet(ranks, o.dx, o.Mz, static_cast<std::uint64_t>(o.seed));
   HybridOptions options;
   options.dt_max = o.dt_max * seconds_per_year;
   options.till = o.ssa.till();
   if (o.ocean != "none") options.pico = o.pico;
-  Counter counter(set, sheet, levels.size());
+  Counter counter(set, sheet.icy_cells, o.Mz);
   ranks.set_watch(counter);
-  Hybrid hybrid(ranks, o.dx, o.dx, levels, options,
+  Hybrid hybrid(ranks, o.dx, o.dx, sheet.levels, options,
                 std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa), std::move(sheet.states),
                 std::move(sheet.forcings));
   if (set.machine != nullptr) set.machine->restart_clock(anew);
@@ -184,9 +183,6 @@ std::uint64_t run(const StepOptions& o, RankSet& set, const Levels& levels, bool
   const Decomposition& d = ranks.decomposition();
   Counter::Counts all;
   const auto add = [&](const std::string& name, const Counter::Counts& part) {
-    const std::int64_t messages = World().sum(part.traffic.messages),
-                       bytes = World().sum(part.traffic.bytes);
-    const double wall = World().max(part.wall);
     const bool is_virtual = set.machine != nullptr, is_all = name == "step";
     records.push_back(
         {{"ranks", d.size()},
@@ -196,12 +192,12 @@ std::uint64_t run(const StepOptions& o, RankSet& set, const Levels& levels, bool
          {"loop", is_all ? Record()
                          : Record(work_names[static_cast<std::size_t>(Hybrid::part(name).loop)])},
          {"exchanges", part.traffic.exchanges},
-         {"messages", messages},
-         {"bytes", bytes},
+         {"messages", World().sum(part.traffic.messages)},
+         {"bytes", World().sum(part.traffic.bytes)},
          {"collectives", part.traffic.collectives},
          {"loggp_s", is_virtual ? Record(part.modelled) : Record()},
          {"loggp_work_s", is_virtual ? Record(part.work) : Record()},
-         {"wall_s", wall},
+         {"wall_s", World().max(part.wall)},
          {"nonlinear_steps", is_all ? Record(nonlinear) : Record()},
          {"linear_iterations", is_all ? Record(linear) : Record()},
          {"ice_imbalance", is_all ? ice.imbalance() : Record()},
@@ -259,7 +255,6 @@ void run(const StepOptions& o) {
   if (o.output.refine > 1 && o.output.every == 0.0)
     throw Error(
         "option -refine: expected -output_every, because the steps are shorter, found none");
-  const Levels levels = make_levels(5000.0, o.Mz, LevelSpacing::quadratic);
   const int M = synthetic::marine_points(o.dx);
   std::vector<Record> records, output;
   std::optional<std::uint64_t> first;
@@ -272,7 +267,7 @@ void run(const StepOptions& o) {
     for (int n = 0; n < runs; ++n, least = steps) {
       steps.clear();
       std::vector<Record> of_output; // as long as the last run, whose times are the least
-      print = run(o, set, levels, n == 0, steps, n + 1 < runs ? of_output : output);
+      print = run(o, set, n == 0, steps, n + 1 < runs ? of_output : output);
       for (std::size_t k = 0; k < least.size(); ++k)
         steps[k]["wall_s"] = std::min(steps[k]["wall_s"], least[k]["wall_s"]);
     }

@@ -20,45 +20,50 @@ inline int marine_points(double dx) {
 }
 
 struct Sheet {
+  Levels levels; ///< as in nunatak
   std::vector<State> states;
   std::vector<Forcing> forcings;
-  std::vector<std::int64_t> cells, icy_cells; ///< per local rank
+  std::vector<std::int64_t> icy_cells; ///< per local rank
 };
 
 /// State with valid ghosts; the sliding velocity is 0.
-inline Sheet make_sheet(Ranks& ranks, double dx, const Levels& levels, std::uint64_t seed) {
+inline Sheet make_sheet(Ranks& ranks, double dx, int Mz, std::uint64_t seed) {
   Sheet sheet;
   const Continent continent(seed);
+  std::vector<std::vector<double>> largest; // thickness
   for (int n = 0; n < ranks.local_size(); ++n) {
     const Patch p = ranks.patch(n);
     State s(p);
     Forcing f(p);
-    s.temp = make_columns<double>("temp", p, levels.size());
     const auto at = [&](int k) { return k * dx - marine_half_width; };
-    set_sites(p, s, f, [&](int gj, int gi) { return continent.at(at(gi), at(gj)); });
+    double thickest = 0.0;
+    std::int64_t icy_cells = 0;
+    set_sites(p, s, f, [&](int gj, int gi) {
+      const Site site = continent.at(at(gi), at(gj));
+      thickest = std::fmax(thickest, site.H);
+      icy_cells += site.H > ice_free_thickness ? 1 : 0;
+      return site;
+    });
+    largest.push_back({thickest});
+    sheet.icy_cells.push_back(icy_cells);
     sheet.states.push_back(s);
     sheet.forcings.push_back(f);
   }
+  max_over_ranks(ranks, largest);
+  sheet.levels = make_levels(height_of_levels(largest[0][0]), Mz, LevelSpacing::quadratic);
   launch_ghosts(ranks, [&](std::size_t n) -> std::vector<Ghosted> {
     return ghosts_of(given_fields(sheet.states[n], sheet.forcings[n]));
   });
   for (int n = 0; n < ranks.local_size(); ++n) {
     const Patch p = ranks.patch(n);
-    const State& s = sheet.states[static_cast<std::size_t>(n)];
+    State& s = sheet.states[static_cast<std::size_t>(n)];
     const Forcing& f = sheet.forcings[static_cast<std::size_t>(n)];
     s.update_surface();
     const auto accumulation = make_array<double>("accumulation", p);
     in_metres_of_ice(p, f.climatic_mass_balance, accumulation);
-    initial_temperature(p, levels, s.thk, s.mask, f.ice_surface_temp, accumulation, f.bheatflx,
-                        s.temp);
-    Kokkos::fence();
-    const auto mask = on_host(s.mask);
-    std::int64_t icy_cells = 0;
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) icy_cells += icy(mask(j, i)) ? 1 : 0;
-    }
-    sheet.cells.push_back(std::int64_t{p.xm} * p.ym);
-    sheet.icy_cells.push_back(icy_cells);
+    s.temp = make_columns<double>("temp", p, Mz);
+    initial_temperature(p, sheet.levels, s.thk, s.mask, f.ice_surface_temp, accumulation,
+                        f.bheatflx, s.temp);
   }
   launch_ghosts(ranks,
                 [&](std::size_t n) -> std::vector<Ghosted> { return {sheet.states[n].temp}; });

@@ -369,10 +369,7 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
     m_log.line("input: option -grid_z_spacing has no effect: " + m_options.input +
                " has levels (-grid_Mz makes others)");
   if (grid.z.empty()) {
-    // allow for growth: 1.25 times the thickest ice, rounded up to 100 m
-    const double Lz = m_options.Lz > 0.0
-                          ? m_options.Lz
-                          : std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
+    const double Lz = m_options.Lz > 0.0 ? m_options.Lz : height_of_levels(thickest);
     const LevelSpacing spacing =
         m_options.z_spacing == "equal" ? LevelSpacing::equal : LevelSpacing::quadratic;
     grid.z = make_levels(Lz, m_options.Mz > 0 ? m_options.Mz : 31, spacing).z_host;

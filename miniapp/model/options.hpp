@@ -82,10 +82,7 @@ struct Options {
   std::set<std::string> given;                    ///< options that the user has set
 
   Options() {
-    hybrid.stress.softness = 3.1689e-24; // Pa-3 s-1
-    ssa.till_q = 0.75;
     for (const VariableInfo& v : constant_forcing()) constants[v.name] = *v.input->constant;
-    hybrid.stress.till = {5.0, 15.0, -1000.0, 1000.0, 0.05, 30.0};
   }
 };
 

@@ -14,12 +14,11 @@ TEST_CASE("the surface balance of CONTRIBUTING.md follows the surface in every s
   const double dx = 128e3;
   const int M = synthetic::marine_points(dx);
   VirtualRanks ranks(Decomposition::make(M, M, 2, 1));
-  const Levels levels = make_levels(5000.0, 11, LevelSpacing::quadratic);
-  synthetic::Sheet sheet = synthetic::make_sheet(ranks, dx, levels, 1);
+  synthetic::Sheet sheet = synthetic::make_sheet(ranks, dx, 11, 1);
   HybridOptions options;
   const SurfaceBalance& law = options.balance;
   options.balance.gradient = 1.5e-7;
-  Hybrid hybrid(ranks, dx, dx, levels, options, nullptr, sheet.states, sheet.forcings);
+  Hybrid hybrid(ranks, dx, dx, sheet.levels, options, nullptr, sheet.states, sheet.forcings);
   hybrid.diagnose();
   hybrid.advance(0.0);
   Kokkos::fence();

@@ -16,7 +16,7 @@ def bench(folder, ranks=None):
 
 
 def test_the_fields_of_nunatak_step(tmp_path):
-    run_program("nunatak-step", *PROBLEM, "-sliding_q", "0.25", "-steps", "4", "-report", "steps.json", cwd=tmp_path, status=0)
+    run_program("nunatak-step", *PROBLEM, "-steps", "4", "-report", "steps.json", cwd=tmp_path, status=0)
     expected = json.loads((tmp_path / "steps.json").read_text())["fields"]
     (tmp_path / "kernels.json").write_text(json.dumps(one := bench(tmp_path)))
     assert one["fields"] == bench(tmp_path, ranks=2)["fields"] == expected

@@ -31,6 +31,19 @@ def test_processes_send_what_virtual_ranks_send(tmp_path):
             assert a["loggp_s"] is None and b["loggp_s"] > 0.0
 
 
+def test_the_steps_are_those_of_nunatak(tmp_path):
+    """The same continent, constants, levels and time steps: solves of the SSA take the same iterations and reductions."""
+    grid = ("-grid_dx", "64000", "-grid_Mz", "6", "-seed", "3")
+    run_program("nunatak", "-init", "marine", *grid, "-run_steps", "3", "-report", "run.json", cwd=tmp_path, status=0)
+    run_program("nunatak-step", *grid, "-steps", "3", "-report", "step.json", cwd=tmp_path, status=0)
+    expected, records = (json.loads((tmp_path / name).read_text())[key] for name, key in (("run.json", "ssa"), ("step.json", "records")))
+    solves = expected["history"][:3]
+    step, ssa = records[-1], next(r for r in records if r["part"] == "stress balance: SSA")
+    for key, value in (("steps", step["nonlinear_steps"]), ("linear_iterations", step["linear_iterations"]), ("reductions", ssa["collectives"])):
+        assert sum(s[key] for s in solves) == value > 0, key
+    assert f"{solves[2]['unknown_cells']} cells with two unknowns" in step["solver"]
+
+
 @pytest.mark.parametrize("steps", ["1", "3"])
 def test_collectives_outside_the_ssa(tmp_path, steps):
     """At most 25 in a step, setting up included, on any number of ranks."""
