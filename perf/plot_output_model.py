@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The picture of nunatak-step -output: simulated years per day with each method of output, and the fraction of the run.
 
-    nunatak-step -work measured -grid_dx 8km -refine 8 -virtual_ranks 1,4,16,64,256,1024 -steps 2 -output direct,pnetcdf,serial,async:16 \\
+    nunatak-step -grid_dx 8km -refine 8 -virtual_ranks 1,4,16,64,256,1024 -steps 2 -output direct,pnetcdf,serial,async:16 \\
         -output_every 1 -report joint.json
     perf/plot_output_model.py joint.json -o docs/img/output_model.png
 """
@@ -28,7 +28,8 @@ for method, (colour, marker, dashes) in zip(methods, styles(methods)):
     fraction.plot(ranks, [max(r["output_percent"], 0.01) for r in rows], color=colour, marker=marker, ls=dashes)
 fraction.axhline(10, color="black", ls="--", lw=1.2)
 fraction.annotate("10 %", (ranks[0], 11))
-for axes, label in ((speed, "simulated years per day, modelled"), (fraction, "output, % of the run, modelled")):
+for axes, title, label in ((speed, "speed, modelled", "simulated years per day"), (fraction, "output, modelled", "% of the run")):
+    axes.set_title(title, fontsize=10)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xticks(ranks, [f"{n:,}" for n in ranks])

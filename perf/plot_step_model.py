@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The picture of nunatak-step on virtual ranks: modelled time of a step and of its parts.
 
-    nunatak-step -grid_dx 4km -sliding_q 0.25 -virtual_ranks 1,16,64,256,1024,4096,16384 -report step.json
-    nunatak-step -grid_dx 4km -sliding_q 0.25 -virtual_ranks 16,256,1024,4096 -grid_cut ice -report ice.json
+    nunatak-step -grid_dx 4km -virtual_ranks 1,16,64,256,1024,4096,16384 -report step.json
+    nunatak-step -grid_dx 4km -virtual_ranks 16,256,1024,4096 -grid_cut ice -report ice.json
     perf/plot_step_model.py step.json --ice ice.json -o docs/img/step_scaling.png
 """
 import argparse
@@ -44,5 +44,6 @@ axes.set_xticks(ranks, [f"{n:,}" for n in ranks])
 axes.minorticks_off()
 axes.set_xlabel("virtual ranks")
 axes.set_ylabel("modelled time of a step from rest (ms)")
+axes.set_title("a step, modelled: work counted, network by LogGP", fontsize=10)
 figure.legend(loc="outside right upper", fontsize=9)
 write(figure, arguments.output)

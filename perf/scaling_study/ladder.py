@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The ladder: one problem on rungs from PISM's methods to the default (perf/studies/ladder.yaml). Its figure in the report has a bar of
-compute and output for each rung, and how many times as long each takes as the next one. As a program it models the rungs on virtual ranks, for the last panel of that figure:
+"""The ladder: one problem on rungs from PISM's methods to the default (perf/studies/ladder.yaml). Its figure in the report has bars of
+output and computing for each rung, and how many times as long each takes as the next one. As a program it models the rungs on virtual ranks, for the last panel of that figure:
 
     perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step --json study-ladder-cluster/model.json \\
         -grid_dx 8km -refine 4 -virtual_ranks 1024 -steps 2 -output_every 10
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 RUNG = "rung="  # how the curves of such a study begin
-PARTS = {"total": ("run", "black", "o"), "compute": ("compute", "#0072B2", "s"), "output": ("output", "#D55E00", "^")}  # name, colour, marker
+PARTS = {"total": ("run", "black", "o"), "compute": ("computing", "#0072B2", "s"), "output": ("output", "#D55E00", "^")}  # name, colour, marker
 SAME = 1e-6  # relative: the tolerance of the solver of the stress balance
 MODEL = "model.json"  # in the folder of results
 # options of nunatak-step: {rung: method of output}. All rungs have nunatak's SSA solver there; `pnetcdf` has the two phases of collective
@@ -81,7 +81,7 @@ def steps_table(found):
 
 
 def draw(figures, studies):
-    """Bars in the order of the rungs, a panel for each number of cores and one for each model; below them the ratios from rung to rung."""
+    """Output and computing of each rung, a panel for each number of cores and one for each model; below them the ratios from rung to rung."""
     import pandas
 
     from . import page, parts
@@ -91,36 +91,31 @@ def draw(figures, studies):
     panels = []
     for machine, mode, cores in dict.fromkeys(zip(p.machine, p["mode"], p.cores)):
         rows = p[(p.machine == machine) & (p["mode"] == mode) & (p.cores == cores)]
-        total = rows[rows.part == parts.TOTAL].set_index("curve").reindex(rungs)
-        kinds = rows[rows.kind.isin(list(BARS))].groupby(["curve", "kind"]).fraction.sum().unstack(fill_value=0.0).reindex(rungs)
-        first = next(total.dropna(subset="median").assign(cores=cores).itertuples())
+        seconds = {part: figures.fair(rows[rows.part == part]).set_index("curve").reindex(rungs) for part in ("output", parts.COMPUTE)}
+        first = next(rows.itertuples())
         title = f"{first.nodes:.0f} {'node' if first.nodes == 1 else 'nodes'}, {page.cores_text(first)} {figures.unit}"
         title += f", {machine}" if p.machine.nunique() > 1 else ""
-        panels.append((title, "time of the run (s)" + ("; † cores are shared" if first.shared_cores else ""),
-                       kinds.div(kinds.sum(axis=1), axis=0).mul(total["median"], axis=0), total, [
-                           one for one in figures.rungs if (one["machine"], one["mode"], one["cores"]) == (machine, mode, cores)]))
+        panels.append((title, "seconds" + ("; † computing: processor time" if machine in figures.in_processor_time else ""), seconds, [
+            one for one in figures.rungs if (one["machine"], one["mode"], one["cores"]) == (machine, mode, cores)]))
     for model in (study.model for study in studies if panels and study.model):
-        seconds = pandas.DataFrame.from_dict({rung: model["rungs"].get(rung.removeprefix(RUNG).split()[0], {}) for rung in rungs}, orient="index")
-        panels.append((f"{model['ranks']:,} ranks, modelled", f"time of {model['years']:g} years (s)", seconds, None, [
-            {"rung": one.removeprefix(RUNG), "part": part, "ratio": {"median": seconds[part][one] / seconds[part][other], "low": None}}
-            for one, other in zip(rungs, rungs[1:]) for part in ("compute", "output")]))
+        found = pandas.DataFrame.from_dict({rung: model["rungs"].get(rung.removeprefix(RUNG).split()[0], {}) for rung in rungs}, orient="index")
+        seconds = {part: pandas.DataFrame(dict.fromkeys(("median", "min", "max"), found[part])) for part in ("output", parts.COMPUTE)}
+        panels.append((f"{model['ranks']:,} ranks, modelled,\nall with the own SSA solver", f"seconds of {model['years']:g} years", seconds, [
+            {"rung": one.removeprefix(RUNG), "part": part, "ratio": {"median": found[part][one] / found[part][other], "low": None}}
+            for one, other in zip(rungs, rungs[1:]) for part in seconds]))
     if not panels:
         return
-    figure, grid = figures.panels(len(panels), 2, width=3.7, height=2.9, sharey="row", sharex=False)
-    for axes, (title, label, seconds, total, _) in zip(grid[0], panels):
-        left = 0.0
-        for name, (colour, hatch) in BARS.items():
-            if name in seconds:
-                width = seconds[name].fillna(0.0).to_numpy()
-                axes.barh(range(len(rungs)), width, 0.7, left, color=colour, hatch=hatch, edgecolor="0.15", lw=0.5, label=name)
-                left = left + width
-        end = left
-        if total is not None:
-            end = total["max"].fillna(0.0).to_numpy()
-            axes.hlines(range(len(rungs)), total["min"], total["max"], color="black", lw=2.5)
-        for y, (x, text) in enumerate(zip(end, left)):
-            axes.annotate(f"{text:.3g}", (x, y), (4, 0), textcoords="offset points", va="center", fontsize=9)
-        axes.set_xlim(0, 1.15 * max(end))
+    figure, grid = figures.panels(len(panels), 2, width=3.7, height=3.2, sharey="row", sharex=False)
+    for axes, (title, label, seconds, _) in zip(grid[0], panels):
+        for shift, (part, found) in zip((-0.2, 0.2), seconds.items()):
+            colour, hatch = BARS[part]
+            median, least, most = (found[name].fillna(0.0).to_numpy() for name in ("median", "min", "max"))
+            places = [y + shift for y in range(len(rungs))]
+            axes.barh(places, median, 0.38, color=colour, hatch=hatch, edgecolor="0.15", lw=0.5, label=PARTS[part][0])
+            axes.hlines(places, least, most, color="black", lw=1.5)
+            for x, y, value in zip(most, places, median):
+                axes.annotate(page.number(value), (x, y), (3, 0), textcoords="offset points", va="center", fontsize=7)
+        axes.set_xlim(0, 1.18 * max(found["max"].max() for found in seconds.values()))
         axes.set_title(title, fontsize=10)
         axes.set_xlabel(label, fontsize=9)
         axes.grid(axis="y", visible=False)
@@ -144,10 +139,9 @@ def draw(figures, studies):
     names = [rung.removeprefix(RUNG) for rung in rungs]
     grid[1][0].set_yticks([n + 0.5 for n in range(len(rungs) - 1)], [f"{one.split()[0]} to {other}" for one, other in zip(names, names[1:])])
     grid[1][0].set_ylim(len(rungs) - 1, 0)
-    caption = ("The same problem, rung by rung from PISM's methods to those of the default: compute and output stacked (means over ranks), "
-               "median and range of the run. Below, how many times as long each rung takes as the next one, with the bootstrap interval of 95 %"
-               " (of computing where cores are shared: processor time).")
-    if panels[-1][3] is None:
+    caption = ("The same problem, rung by rung from PISM's methods to those of the default: output and computing, median and range (where cores are shared, "
+               "computing in processor time of the rank that has most). Below, how many times as long each rung takes as the next one, with the bootstrap interval of 95 %.")
+    if any(study.model for study in studies):
         caption += " Modelled: nunatak's SSA solver on all rungs, and two-phase writes for netcdf4, so that the upper rungs are lower bounds."
     handles = [sum(both, []) for both in zip(*(axes.get_legend_handles_labels() for axes in grid[:, 0]))]
     figures.save(figure, "ladder.png", caption, handles)

@@ -18,7 +18,7 @@ from . import law, page, parts  # noqa: E402
 # Okabe and Ito (2008): distinct for all common kinds of colour vision
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, "0.25")
-FORMATS = {"async": SKY, "direct": BLUE, "pnetcdf": GREEN, "netcdf4": VERMILION, "serial": PURPLE, "hybrid": ORANGE, "null": "0.45"}
+FORMATS = {"async": SKY, "direct": BLUE, "pnetcdf": GREEN, "netcdf4": VERMILION, "serial": PURPLE, "hybrid": ORANGE, "null": "0.25"}
 LINES = [(c, m, dashes) for marks, dashes in (("os^Dv<P", "-"), ("*X>hp8d", "--"), ("os^Dv<P", "-.")) for c, m in zip(COLOURS, marks)]
 BARS = {"output": (VERMILION, "////"), "init": ("0.6", ""), "compute": (BLUE, ""), "other": ("white", "")}  # from below
 LARGEST = 6  # parts that have lines of their own
@@ -40,12 +40,16 @@ def write(figure, path, footnote=""):
 
 
 def styles(curves):
-    """A line for each curve: the colour of its format, if it names one; a marker and dashes of its own."""
-    found = []
-    for curve, (colour, marker, dashes) in zip(curves, itertools.cycle(LINES)):
-        words = re.split(r"[^a-z0-9]+", curve)
-        found.append((next((FORMATS[name] for name in FORMATS if name in words), colour), marker, dashes))
-    return found
+    """A line for each curve. Curves that name a format have its colour, and the first of them the same marker in all pictures."""
+    names = [next((name for name in FORMATS if name in re.split(r"[^a-z0-9]+", curve)), None) for curve in curves]
+    found, left = {}, []
+    for n in sorted(range(len(names)), key=lambda n: names[n] is None):
+        left = left or list(LINES)
+        colour = FORMATS.get(names[n])
+        line = next((one for one in left if one[0] == colour), left[0])
+        left.remove(line)
+        found[n] = (colour or line[0], *line[1:])
+    return [found[n] for n in range(len(names))]
 
 
 class Figures:
@@ -79,7 +83,7 @@ class Figures:
     def of_each_mode(self, draw):
         """Some panels to a figure, the others in further ones."""
         for mode in self.modes:
-            series = [s for s in self.series if len(self.select(mode, s, parts.TOTAL))]
+            series = [s for s in self.series if len(rows := self.select(mode, s, parts.TOTAL)) and not (draw == self.stack and rows.shared_cores.all())]
             for first in range(0, len(series), ABREAST):
                 draw(mode, series[first:first + ABREAST], f"_{first // ABREAST + 1}" if first else "")
 
@@ -249,12 +253,14 @@ class Figures:
         if p.years.nunique() < 3 or not (p.part == parts.SNAPSHOTS).any():
             return
         figure, grid = self.panels(2)
-        lines = list(p.groupby(["rest", "machine", "cores"], sort=True))
+        look = dict(zip(p.rest.unique(), styles(p.rest.unique())))
+        dashes = dict(zip(sorted(p.cores.unique()), itertools.cycle(("-", "--", "-.", ":"))))
         for axes, part in zip(grid[0], (parts.SNAPSHOTS, parts.TOTAL)):
-            for ((rest, machine, cores), rows), (colour, marker, dashes) in zip(lines, styles(rest for (rest, *_), _ in lines)):
+            for (rest, machine, cores), rows in p.groupby(["rest", "machine", "cores"], sort=True):
                 rows = rows[rows.part == part].sort_values("years")
+                colour, marker, _ = look[rest]
                 bars = [rows["median"] - rows["min"], rows["max"] - rows["median"]]
-                axes.errorbar(rows.years, rows["median"], bars, color=colour, ls=dashes, marker=marker, capsize=3,
+                axes.errorbar(rows.years, rows["median"], bars, color=colour, ls=dashes[cores], marker=marker, capsize=3,
                               label=f"{self.label((machine, rest))} on {cores}")
             self.times_axis(axes)
             axes.set_xlabel("length of the run (years)")
@@ -303,12 +309,13 @@ class Figures:
                 rows = self.fair(self.select(mode, one, part))
                 if rows.fraction.max() >= parts.SMALL:
                     self.line(axes, rows, style, part)
-            rest = p[(p.machine == one[0]) & (p.curve == one[1]) & ~p.part.isin(shown)].groupby("cores")["mean"].sum()
-            axes.plot(rest.index, rest, color="0.5", ls=":", marker=".", label="rest")
+            if one[0] not in self.in_processor_time:
+                rest = p[(p.machine == one[0]) & (p.curve == one[1]) & ~p.part.isin(shown)].groupby("cores")["mean"].sum()
+                axes.plot(rest.index, rest, color="0.5", ls=":", marker=".", label="rest")
             self.times_axis(axes)
             self.cores_axis(axes, p)
             axes.set_title(self.label(one), fontsize=10)
         grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if self.in_processor_time else ""))
         handles = {label: h for axes in grid[0] for h, label in zip(*axes.get_legend_handles_labels())}
         self.save(figure, f"parts_{mode}{number}.png", f"The largest parts of the run, {mode} scaling: time of the slowest rank"
-                  + (" (of computing: processor time outside MPI)" if self.in_processor_time else "") + ". Rest: all other parts, mean over ranks.", (list(handles.values()), list(handles)))
+                  + (" (of computing: processor time outside MPI)" if self.in_processor_time else "") + ". Rest: all other parts, mean over ranks, where cores are not shared.", (list(handles.values()), list(handles)))

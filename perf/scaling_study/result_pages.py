@@ -32,6 +32,9 @@ def write(sections, measured):
 
 
 def made(sections, measured):
+    """A row whose figures are no longer those that were measured is left out until it is measured again."""
+    figures = {name: row["figures"].keys() for section in sections.values() for name, row in section.get("rows", {}).items()}
+    measured = {**measured, "rows": {name: there for name, there in measured["rows"].items() if there["values"].keys() == figures.get(name)}}
     return {PAGE: page(sections, measured), README: readme(sections, measured)}
 
 

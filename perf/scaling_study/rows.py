@@ -90,13 +90,15 @@ def number_at(folder, where):
         if not found:
             raise ValueError(f"{name}: expected {way}, found none")
         return [float(found[1])] * 3
-    value = json.loads(text)
+    value = parent = json.loads(text)
     for step in re.findall(r"\[[^]]*\]|[^.\[\]]+", way):
-        value = entry(value, step.strip("[]"), where) if step.startswith("[") else member(value, step, where)
+        parent, value = value, entry(value, step.strip("[]"), where) if step.startswith("[") else member(value, step, where)
     if isinstance(value, dict):
         names = ("median", "low", "high") if "low" in value and "min" not in value else ("median", "min", "max")
         value = [member(value, key, where) for key in names]
         value = [value[0] if one is None else one for one in value]  # of one repetition
+    elif isinstance(parent, dict):  # the ends of its range may stand beside it
+        value = [value, *(parent.get(f"{step}_{end}", value) for end in ("min", "max"))]
     else:
         value = [value] * 3
     if not all(isinstance(one, (int, float)) for one in value):
