@@ -84,6 +84,20 @@ def figure_of(runs):
     return {"point": best, "SYPD": medians[best]}
 
 
+def is_disturbed(run):
+    """Did processors do something else while ranks with a core each computed? Of one thread a rank, since the clocks see no other."""
+    return run["threads"] == 1 and not run["oversubscribed"] and "pop" in run["report"] and pop.of_part(run["report"]["pop"])["alone"] < pop.ALONE
+
+
+def speed_of_loop(runs):
+    return 86400 * runs[0]["report"]["years"] / statistics.median(pop.loop(run["report"]) for run in runs)
+
+
+def core_hours(runs):
+    """Of a simulated year (CHSY)."""
+    return runs[0]["ranks"] * runs[0]["threads"] * 24 / statistics.median(map(sypd, runs))
+
+
 def written(run):
     """Bytes, by ranks and servers."""
     output = run["report"]["output"]
@@ -222,7 +236,9 @@ def check(arguments):
         return 1
     for size, one in submission["sizes"].items():
         fields = "not checked: no hash is known for this size" if rules_of(size)["fields"] == UNKNOWN else "right"
-        print(printable(f"{size}: {one['figure']['SYPD']:.4g} simulated years per day ({one['figure']['point']}); fields {fields}"))
+        best = points_of(one["runs"])[one["figure"]["point"]]
+        print(printable(f"{size}: {one['figure']['SYPD']:.4g} simulated years per day ({one['figure']['point']}), {speed_of_loop(best):.4g} of the loop; "
+                        f"{core_hours(best):.3g} core-hours a year; fields {fields}"))
         for sentence in doubts(one):
             print(printable(f"{size}: {sentence}"))
     return 0
@@ -268,8 +284,9 @@ def row_of(one, first):
     raw = [rate / (run["raw"]["bytes"] / 1e6 / run["raw"]["seconds"]["median"]) for rate, run in zip(rates, runs)]
     return [one["machine"]["cpu"], str(runs[0]["nodes"]), f"{runs[0]['ranks']} x {runs[0]['threads']}", one["machine"]["file_system"],
             "/".join(output[name] for name in ("format", "layout", "transport")), f"{middle:.4g}", f"{speeds[0]:.4g} to {speeds[-1]:.4g}",
-            "-" if one is first else f"{middle / statistics.median(base):.2f}" if apart else "no difference",
-            f"{cores * seconds / 3600 / report['years']:.3g}",
+            "-" if one is first else "disturbed" if any(map(is_disturbed, [*runs, *others])) else
+            f"{middle / statistics.median(base):.2f}" if apart else "no difference",
+            f"{core_hours(runs):.3g}",
             f"{statistics.median(run['energy_J'] for run in runs) / report['years']:.3g}" if all("energy_J" in run for run in runs) else "-",
-            f"{86400 * report['years'] / statistics.median(pop.loop(run['report']) for run in runs):.4g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
+            f"{speed_of_loop(runs):.4g}", f"{grid['Mx'] * grid['My'] * report['steps'] / seconds / cores:.3g}",
             *(["-", "-"] if output["servers"] else [f"{statistics.median(rates):.0f}", f"{statistics.median(raw):.2f}"])]

@@ -11,8 +11,8 @@ import re
 import statistics
 
 from . import pop
-from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION, figure_of, hash_of, is_number, moment,
-                         points_of, rules_of, sizes_of, writes, written)
+from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION, figure_of, hash_of, is_disturbed,
+                         is_number, moment, points_of, rules_of, sizes_of, writes, written)
 
 FREE = ("io_", "grid_p", "grid_cut", "halo", "gpu_aware_mpi", "report", "verbose", "pico_distance")  # beginnings of options that may differ
 # What else is fixed besides the options of benchmark.yaml: the defaults of the model
@@ -479,11 +479,9 @@ def doubts(one):
     fraction = statistics.median(run["raw"]["seconds"]["median"] / run["report"]["output"]["seconds"] for run in best)
     if machine["emulated"]:
         yield "an emulated cluster: not to be compared with machines"
-    alone = [pop.of_part(run["report"]["pop"])["alone"] for run in runs
-             if run["threads"] == 1 and not run["oversubscribed"] and "pop" in run["report"]]
-    if alone and min(alone) < pop.ALONE:
-        yield (f"{sum(part < pop.ALONE for part in alone)} of {len(runs)} runs were disturbed: processors ran their ranks in as little as "
-               f"{100 * min(alone):.0f} % of their time outside MPI")
+    if disturbed := list(filter(is_disturbed, runs)):
+        yield (f"{len(disturbed)} of {len(runs)} runs were disturbed: processors ran their ranks in as little as "
+               f"{100 * min(pop.of_part(run['report']['pop'])['alone'] for run in disturbed):.0f} % of their time outside MPI")
     if most > cores:
         yield f"a load average of {most:g} before a run, on {cores} cores: the machine was not quiet"
     if runs[0]["report"]["versions"]["commit"].endswith("-dirty"):

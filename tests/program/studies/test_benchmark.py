@@ -302,7 +302,9 @@ def test_what_is_doubted(made, edit, words):
     whole = json.loads((made / "mine.json").read_text())
     edit(whole)
     assert submission.checked(whole) == []
-    assert any(words in sentence for sentence in submission_check.doubts(whole["sizes"]["XS"]))
+    one = whole["sizes"]["XS"]
+    assert any(words in sentence for sentence in submission_check.doubts(one))
+    assert "disturbed" not in words or "disturbed" in submission.row_of(one, copy.copy(one))
 
 
 def places(value, path=()):
