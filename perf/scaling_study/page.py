@@ -188,14 +188,14 @@ POP = {"load_balance": "load balance", "communication_efficiency": "communicatio
 
 
 def pop_table(of_curve, unit):
-    """POP's metrics of the computation, and what holds on shared cores of each of its parts."""
+    """POP's metrics of the computation and of each of its parts, those that are known."""
     total = of_curve[of_curve.part == parts.TOTAL]
     rows = []
     for part in [parts.COMPUTE, *dict.fromkeys(of_curve[(of_curve.kind == parts.COMPUTE) & (of_curve.fraction >= parts.SMALL)].part)]:
         row = of_curve[(of_curve.part == part) & of_curve.load_balance.notna()]
         for metric, text in POP.items():
-            if len(row) and (part == parts.COMPUTE or metric in ("load_balance", "computation_scaling")):
-                values = at_points(row.assign(median=row[metric]), total)
+            values = at_points(row.assign(median=row[metric]), total)
+            if values.notna().any():
                 rows.append({"style": "sum" if part == parts.COMPUTE else "", "cells": [f"{part}: {text}", *map(percent, values)]})
     return {"head": [f"POP's metrics, on {unit}:", *columns(total)], "rows": rows}
 

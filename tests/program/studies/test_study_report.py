@@ -238,15 +238,16 @@ def test_what_the_paper_found_is_on_the_page(tmp_path, made):
     text = {"rule": "Cards.", "found": "It is slower."}
     findings = [{"source": "A, figure 1", "of": "serial", "over": "pnetcdf", "at": "each", "paper": "9 to 14", **text},
                 {"source": "A, figure 2", "of": "pnetcdf", "at": "least", "over": "io_format=pnetcdf", "over_at": "most", "part": "energy", "paper": "88 %", **text},
-                {"source": "A, figure 3", "of": "hybrid", "over": "pnetcdf", "paper": "2", **text}, {"source": "A, figure 4", **text}]
+                {"source": "A, figure 3", "of": "hybrid", "over": "pnetcdf", "paper": "2", **text}, {"source": "A, figure 4", **text},
+                {"source": "A, figure 5", "of": "serial", "over": "pnetcdf", "paper": "unread", **text}]
     folder = Folder(tmp_path / "a").fill(modes=["strong"], noise=0.0, shared_cores=True)
     lines = "\n".join(f"- {json.dumps(one)}" for one in findings)
     (folder.path / "study.yaml").write_text(f"title: x\nstrong: {{nodes: [1]}}\npaper:\n{lines}\n")
     result = made(folder)
     assert result.status == 0, result.err
     entries = result.results["paper"]
-    assert [one["at"] for one in entries] == ["1 node", "2 nodes", "4 nodes", "8 nodes", "1 node and 8 nodes", None, None]
-    assert [one["verdict"] for one in entries] == 4 * [paper.SMALLER] + [paper.SAME] + 2 * [paper.UNSHOWN]
+    assert [one["at"] for one in entries] == ["1 node", "2 nodes", "4 nodes", "8 nodes", "1 node and 8 nodes", None, None, "8 nodes"]
+    assert [one["verdict"] for one in entries] == 4 * [paper.SMALLER] + [paper.SAME] + 2 * [paper.UNSHOWN] + [paper.UNREAD]
     assert entries[3]["here"] == pytest.approx({"median": 3.0, "low": 3.0, "high": 3.0}) and not entries[3]["processor_time"]
     assert entries[4]["here"]["median"] == pytest.approx(100 * (1 - 1 / 8)) and entries[4]["processor_time"]
     assert result.page.count("A, figure 1") == 1 + result.page.count("source: A, figure 1") and "87.5 %†, 1 node and 8 nodes" in result.page

@@ -33,15 +33,12 @@ def test_processes_send_what_virtual_ranks_send(tmp_path):
 
 def test_the_steps_are_those_of_nunatak(tmp_path):
     """The same continent, constants, levels and time steps: solves of the SSA take the same iterations and reductions."""
-    grid = ("-grid_dx", "64000", "-grid_Mz", "6", "-seed", "3")
-    run_program("nunatak", "-init", "marine", *grid, "-run_steps", "3", "-report", "run.json", cwd=tmp_path, status=0)
-    run_program("nunatak-step", *grid, "-steps", "3", "-report", "step.json", cwd=tmp_path, status=0)
-    expected, records = (json.loads((tmp_path / name).read_text())[key] for name, key in (("run.json", "ssa"), ("step.json", "records")))
-    solves = expected["history"][:3]
-    step, ssa = records[-1], next(r for r in records if r["part"] == "stress balance: SSA")
-    for key, value in (("steps", step["nonlinear_steps"]), ("linear_iterations", step["linear_iterations"]), ("reductions", ssa["collectives"])):
-        assert sum(s[key] for s in solves) == value > 0, key
-    assert f"{solves[2]['unknown_cells']} cells with two unknowns" in step["solver"]
+    run_program("nunatak", "-init", "marine", *GRID, "-run_steps", "3", "-report", "run.json", cwd=tmp_path, status=0)
+    solves = json.loads((tmp_path / "run.json").read_text())["ssa"]["history"][:3]
+    *parts, step = found(tmp_path, "-steps", "3")["records"]
+    step["reductions"] = next(part["collectives"] for part in parts if part["part"] == "stress balance: SSA")
+    for key, name in (("steps", "nonlinear_steps"), ("linear_iterations", "linear_iterations"), ("reductions", "reductions")):
+        assert sum(solve[key] for solve in solves) == step[name] > 0, key
 
 
 @pytest.mark.parametrize("steps", ["1", "3"])
