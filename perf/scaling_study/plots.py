@@ -60,7 +60,7 @@ class Figures:
         self.modes = [m for m in ("strong", "weak") if (points["mode"] == m).any()]
         self.series = list(dict.fromkeys(zip(points.machine, points.curve)))
         self.styles = dict(zip(self.series, styles(curve for _, curve in self.series)))
-        shared = points[(points.part == parts.COMPUTE) & ~points.comparable]
+        shared = points[(points.part == parts.COMPUTE) & ~points.comparable & ~points.disturbed]  # one disturbed run does not change the others
         self.in_processor_time = set(shared.machine) if points.processor.notna().any() else set()  # machines
         self.rungs = []  # steps of a ladder
         self.virtual, self.laws, self.alike = {}, [], False  # points on virtual ranks by mode; do all curves compute alike?
@@ -171,7 +171,7 @@ class Figures:
             if part == "output" and self.alike and max(nodes.values(), default=1) > 1:  # of nodes that write together
                 found = [(series, rows) for series, rows in found if nodes[series[0]] > 1]
             if part == parts.COMPUTE and self.alike:
-                machines = {series[0]: max((one for one in found if one[0][0] == series[0]), key=lambda one: len(one[1])) for series, _ in found}
+                machines = {series[0]: max((one for one in found if one[0][0] == series[0]), key=lambda one: (len(one[1]), one[1].comparable.sum())) for series, _ in found}
                 found = list(machines.values())
             return found
 

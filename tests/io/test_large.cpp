@@ -12,7 +12,6 @@
 
 using namespace nunatak;
 using io::Type;
-using Sizes = std::vector<std::size_t>;
 
 namespace {
 

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <iterator>
 #include <map>
 #include <utility>
 

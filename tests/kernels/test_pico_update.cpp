@@ -5,7 +5,6 @@
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <limits>

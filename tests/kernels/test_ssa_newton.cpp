@@ -180,13 +180,3 @@ TEST_CASE("A solve that fails says where it stopped and keeps its last state") {
   CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v),
                     ContainsSubstring("DIVERGED_FNORM_NAN"));
 }
-
-TEST_CASE("Without ice there is nothing to solve") {
-  Sheet sheet(cut(2, 2));
-  for (const SsaInput& in : sheet.inputs)
-    Kokkos::deep_copy(in.mask, static_cast<int>(ice_free_ocean));
-  const SsaReport report = sheet.solve({});
-  CHECK(report.unknown_cells == 0);
-  CHECK(report.steps == 0);
-  for (const double x : sheet.velocity()) CHECK(x == 0.0);
-}

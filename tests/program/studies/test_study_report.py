@@ -91,6 +91,7 @@ def test_disturbed_runs_are_not_compared(tmp_path, made):
     for n in (1, 2):
         for repetition in range(3):
             busy.add("strong", n, repetition, model_report(n, 192, alone=0.7 if n == 2 else 0.96), {"io_format": "pnetcdf"})
+    assert not plots.Figures(tmp_path, parts.points(parts.table([load.read(busy.path)])), "ranks", "").in_processor_time
     result = made(quiet, busy)
     assert "busy: 3 of 6 runs were disturbed" in result.page and "70 % of the time outside MPI" in result.page and "2‡" in result.page
     row = next(line for line in result.page.split("<tr") if "strong, io_format pnetcdf: compute</td><td>2</td>" in line)
