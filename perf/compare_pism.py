@@ -169,7 +169,7 @@ def nunatak_command(nunatak, case, steps, output, options):
 
 METHODS = {"default": "default", "fd": "fd equal", "fem": "fem equal", "ilu1": "fem ilu1"}
 OWN = {"nunatak": [], "new geometry": ["-pico_skip_unchanged", "no"]}  # nunatak's runs and their options
-TOLERANCE = "3e-7"  # of nunatak, residual over load; PISM's is 1e-6, with which its first velocity is nearer to its limit than nunatak's
+TOLERANCE = "3e-7"  # of nunatak, residual over load; PISM's bound is 1e-6, below which its last step may go far
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
 STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps; PICO's geometry changes in some
 
