@@ -60,7 +60,7 @@ inline Levels make_levels(double Lz, int Mz, LevelSpacing spacing) {
   return levels_at(z);
 }
 
-/// Height of the levels (m) that lets ice grow: 1.25 times the thickest, up to the next 100 m.
+/// Height of levels that lets ice grow, m: 1.25 times the thickest, in full 100 m, 1000 or more.
 inline double height_of_levels(double thickest) {
   return std::fmax(1000.0, 100.0 * std::ceil(thickest * 1.25 / 100.0));
 }

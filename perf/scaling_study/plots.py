@@ -75,15 +75,15 @@ class Figures:
             self.scaling()
         else:
             self.bars()
-        self.of_each_mode(self.stack)
+        self.of_each_mode(self.stack, lambda total: not total.shared_cores.all())  # wall times
         self.of_each_mode(self.each_part)
         self.lengths()
         return self.made
 
-    def of_each_mode(self, draw):
-        """Some panels to a figure, the others in further ones."""
+    def of_each_mode(self, draw, wanted=lambda total: True):
+        """Some panels to a figure, the others in further ones. `wanted`: says of the points of a curve whether it is drawn."""
         for mode in self.modes:
-            series = [s for s in self.series if len(rows := self.select(mode, s, parts.TOTAL)) and not (draw == self.stack and rows.shared_cores.all())]
+            series = [s for s in self.series if len(total := self.select(mode, s, parts.TOTAL)) and wanted(total)]
             for first in range(0, len(series), ABREAST):
                 draw(mode, series[first:first + ABREAST], f"_{first // ABREAST + 1}" if first else "")
 

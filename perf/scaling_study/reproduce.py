@@ -21,8 +21,9 @@ from .study_file import StudyError
 from .texts import number
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+AS_THE_CLUSTER = ["unshare", "--map-root-user", "--net", "--mount", "true"]  # what `cluster up` tries first without root
 ABSENT = {  # what a row needs, and the words for its absence
-    "cluster": (lambda: os.geteuid() == 0 or subprocess.run(["unshare", "-Ur", "true"], capture_output=True, check=False).returncode == 0,
+    "cluster": (lambda: os.geteuid() == 0 or subprocess.run(AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0,
                 "the emulated cluster needs root or user namespaces (docs/howto/emulated-cluster.md)"),
     "pism": (lambda: shutil.which("pism", path=os.environ.get("PISM", "")), "expected the variable PISM, the folder of PISM's program (perf/peer.md)"),
     "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),

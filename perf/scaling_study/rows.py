@@ -96,11 +96,9 @@ def number_at(folder, where):
     if isinstance(value, dict):
         names = ("median", "low", "high") if "low" in value and "min" not in value else ("median", "min", "max")
         value = [member(value, key, where) for key in names]
-        value = [value[0] if one is None else one for one in value]  # of one repetition
-    elif isinstance(parent, dict):  # the ends of its range may stand beside it
-        value = [value, *(parent.get(f"{step}_{end}", value) for end in ("min", "max"))]
-    else:
-        value = [value] * 3
+    else:  # its object may have the ends of the range, too
+        value = [value, *(parent.get(f"{step}_{end}") if isinstance(parent, dict) else None for end in ("min", "max"))]
+    value = [value[0] if one is None else one for one in value]  # of one repetition
     if not all(isinstance(one, (int, float)) for one in value):
         raise ValueError(f"{where}: expected a number, found {value}")
     return [float(one) for one in value]

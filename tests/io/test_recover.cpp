@@ -20,6 +20,7 @@ constexpr std::size_t saved = 3;
 
 /// What is on the disk if a run is killed `later` records after it has saved some: a copy.
 void leave(const Scratch& scratch, const std::string& method, std::size_t later) {
+  scratch.on_rank_0([&] { std::filesystem::create_directory(scratch / "run"); });
   const auto writer = writer_of(method);
   const auto file = writer->open(scratch / "run/ex.nc", series(), {io::FileKind::append, 0});
   for (std::size_t t = 0; t < saved; ++t) put_record(*file, t);
@@ -33,10 +34,6 @@ void leave(const Scratch& scratch, const std::string& method, std::size_t later)
   file->close();
 }
 
-void make_folder(const Scratch& scratch) {
-  scratch.on_rank_0([&] { std::filesystem::create_directory(scratch / "run"); });
-}
-
 } // namespace
 
 TEST_CASE("a saved series is recovered with the records that were saved") {
@@ -44,7 +41,6 @@ TEST_CASE("a saved series is recovered with the records that were saved") {
       GENERATE("serial", "pnetcdf", "hybrid", "netcdf4", "direct", "pnetcdf/box:1");
   const std::size_t later = GENERATE(0, 2);
   const Scratch scratch;
-  make_folder(scratch);
   leave(scratch, method, later);
   const std::string path = scratch / "left/ex.nc";
   const io::Recovered recovered = io::recover(MPI_COMM_WORLD, path);
@@ -64,7 +60,6 @@ TEST_CASE("a saved series is recovered with the records that were saved") {
 
 TEST_CASE("recovery may be interrupted anywhere and repeated") {
   const Scratch scratch;
-  make_folder(scratch);
   leave(scratch, "pnetcdf", 2);
   const std::string path = scratch / "left/ex.nc";
   io::recover(MPI_COMM_WORLD, path);
@@ -80,7 +75,6 @@ TEST_CASE("recovery may be interrupted anywhere and repeated") {
 
 TEST_CASE("what is not what was saved is not recovered") {
   const Scratch scratch;
-  make_folder(scratch);
   leave(scratch, "serial", 1);
   const std::string path = scratch / "left/ex.nc", temporary = path + ".tmp";
   SECTION("a value has changed") {
@@ -115,7 +109,6 @@ TEST_CASE("what is not what was saved is not recovered") {
 TEST_CASE("files without sums and subfiles are not saved") {
   const std::string method = GENERATE("serial/checksum=none", "serial/file-per-aggregator:1");
   const Scratch scratch;
-  make_folder(scratch);
   leave(scratch, method, 0);
   CHECK(io::recover(MPI_COMM_WORLD, scratch / "left/ex.nc").records == 0);
 }

@@ -8,15 +8,6 @@
 
 namespace nunatak {
 
-inline DistanceReport solve(Ranks& ranks, const std::string& solver, std::vector<Grid<int>>& grids,
-                            const DistanceOptions& options = {}) {
-  DistanceFields fields;
-  for (const auto& grid : grids) fields.push_back(scatter(ranks, grid));
-  const DistanceReport report = Distances(ranks, solver, options).solve({fields});
-  for (std::size_t f = 0; f < grids.size(); ++f) grids[f] = gather(ranks, fields[f]);
-  return report;
-}
-
 /// CHECK that the named solvers find what a search of the whole grid finds, on px x py ranks.
 inline void check_solvers(const std::vector<std::string>& names,
                           const std::vector<Grid<int>>& start, int px, int py) {
@@ -24,9 +15,11 @@ inline void check_solvers(const std::vector<std::string>& names,
   VirtualRanks ranks(Decomposition::make(start[0].Mx, start[0].My, px, py));
   for (const std::string& name : names) {
     INFO(name);
-    std::vector<Grid<int>> found = start;
-    solve(ranks, name, found);
-    for (std::size_t f = 0; f < found.size(); ++f) CHECK(found[f] == search(start[f]));
+    DistanceFields fields;
+    for (const Grid<int>& grid : start) fields.push_back(scatter(ranks, grid));
+    Distances(ranks, name).solve({fields});
+    for (std::size_t f = 0; f < start.size(); ++f)
+      CHECK(gather(ranks, fields[f]) == search(start[f]));
   }
 }
 

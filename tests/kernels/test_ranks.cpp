@@ -69,6 +69,11 @@ TEST_CASE("the cut for many ranks is that of a DMDA") {
   }
 }
 
+TEST_CASE("a grid too small for the ranks is refused with both numbers") {
+  REQUIRE_THROWS_WITH(Decomposition::make(2, 2, 5),
+                      ContainsSubstring("2 x 2") && ContainsSubstring("5"));
+}
+
 TEST_CASE("rings of ghosts hold the cells of their owners, and only those that are kept") {
   if (levels_apart) SKIP("written for columns that are contiguous");
   const int Mx = 23, My = 19;

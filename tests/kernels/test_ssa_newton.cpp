@@ -36,17 +36,10 @@ public:
     return SsaNewton(ranks, dx, dy, options).solve(inputs, u, v);
   }
 
-  /// Of all ranks in raster order: u, v, and whether ghosts are what their owners have.
+  /// Of all ranks in raster order: u, then v.
   std::vector<double> velocity() const {
-    std::vector<double> all(2 * Mx * My, 0.0);
-    for (int r = 0; r < ranks.local_size(); ++r) {
-      const Patch p = ranks.patch(r);
-      const auto n = static_cast<std::size_t>(r);
-      for (const auto& [j, i] : cells_of(p)) {
-        const auto cell = static_cast<std::size_t>(p.cell(j, i));
-        all[2 * cell] = u[n](j, i), all[2 * cell + 1] = v[n](j, i);
-      }
-    }
+    std::vector<double> all = gather(ranks, u).values, of_v = gather(ranks, v).values;
+    all.insert(all.end(), of_v.begin(), of_v.end());
     return all;
   }
 
@@ -179,4 +172,14 @@ TEST_CASE("A solve that fails says where it stopped and keeps its last state") {
   for (const SsaInput& in : sheet.inputs) Kokkos::deep_copy(in.hardness, std::nan(""));
   CHECK_THROWS_WITH(solver.solve(sheet.inputs, sheet.u, sheet.v),
                     ContainsSubstring("DIVERGED_FNORM_NAN"));
+}
+
+TEST_CASE("Without ice there is nothing to solve") {
+  Sheet sheet(cut(2, 2));
+  for (const SsaInput& in : sheet.inputs)
+    Kokkos::deep_copy(in.mask, static_cast<int>(ice_free_ocean));
+  const SsaReport report = sheet.solve({});
+  CHECK(report.unknown_cells == 0);
+  CHECK(report.steps == 0);
+  for (const double x : sheet.velocity()) CHECK(x == 0.0);
 }

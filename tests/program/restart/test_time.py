@@ -22,6 +22,16 @@ def set_year(path, year):
         data["time"][:] = year * 365.0
 
 
+@pytest.mark.parametrize("words, expected", [
+    (("-run_years", "1", "-spatial_every", "1 month"), 12), (("-run_years", "10", "-snapshot_every", "1 month"), 120),
+    (("-run_years", "0.9", "-spatial_every", "0.3"), 3), (("-run_until", "6", "-spatial_every", "0.3", "-snapshot_every", "0.5"), 28)])
+def test_as_many_steps_as_instants(nunatak, words, expected):
+    """28: 20 and 12 instants, of which 4 are the same."""
+    files = [word for option, name in (("-spatial_every", "-spatial_file"), ("-snapshot_every", "-snapshot_file")) if option in words
+             for word in (name, "m.nc" if name == "-spatial_file" else "s.nc")]
+    assert steps(nunatak(*DOME, *words, *files, status=0)) == expected
+
+
 @pytest.mark.parametrize("year", [-125000, -8300.5, -21000, 9999990])
 def test_a_start_at_any_year(nunatak, tmp_path, year):
     nunatak(*DOME, "-o", "start.nc", status=0)

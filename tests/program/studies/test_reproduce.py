@@ -20,9 +20,10 @@ def study(*words, **more):
 
 
 def test_figures_are_read_where_the_row_says(tmp_path):
-    (tmp_path / "a.json").write_text(json.dumps({"of": [{"who": "x", "n": 1, "s": {"median": 4.0, "min": 3.0, "max": 8.0}}, {"who": "y", "n": 1, "s": 2}]}))
+    (tmp_path / "a.json").write_text(json.dumps({"of": [{"who": "x", "n": 1, "s": {"median": 4.0, "min": 3.0, "max": 8.0}}, {"who": "y", "n": 1, "s": 2, "t": 5, "t_min": 4, "t_max": None}]}))
     (tmp_path / "a.txt").write_text("one 1\ntook 12.5 s\n")
     assert rows.number_at(tmp_path, "a.json of.[who=x;n=1].s") == [4.0, 3.0, 8.0] and rows.number_at(tmp_path, "a.json of.[1].s") == [2.0] * 3
+    assert rows.number_at(tmp_path, "a.json of.[1].t") == [5.0, 4.0, 5.0]
     assert rows.number_at(tmp_path, "a.txt /took ([0-9.]+) s/") == [12.5] * 3
     ratio = {"value": "a.json of.[who=y].s", "over": "a.json of.[who=x].s"}
     assert rows.figure_of(tmp_path, ratio) == [0.5, 0.25, 2 / 3] and rows.figure_of(tmp_path, {**ratio, "saved": "yes"}) == pytest.approx([50, 100 / 3, 75])
