@@ -1,7 +1,7 @@
 // nunatak: a run, step by step.
+#include "common/error.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/signals.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/model/clock.hpp"

@@ -9,10 +9,10 @@
 // counts instead what a GPU waits for, from rest and later (launches.hpp; on a CPU in a build with
 // -DNUNATAK_DEVICE_MEMORY=ON, which runs the loops of a GPU). The JSON:
 // docs/explanation/performance.md.
+#include "common/error.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/bench/sheet.hpp"

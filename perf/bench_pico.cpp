@@ -6,15 +6,15 @@
 // so that disturbances affect all alike. A time is that of the slowest rank after a barrier; the
 // warm-up is dropped. JSON and input: perf/README.md. nunatak-step counts an update on virtual
 // ranks; nunatak-labels and nunatak-distance time algorithms alone.
+#include "common/error.hpp"
 #include "kernels/pico/melt.hpp"
 #include "kernels/pico/pico.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/bench/sheet.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/bench/sheet.hpp"
 #include "perf/bandwidth.hpp"
 
 #include <nlohmann/json.hpp>

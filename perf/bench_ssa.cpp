@@ -7,16 +7,16 @@
 // Every solve uses a new solver, set-up included, and alternates with passes of the STREAM triad. A
 // time is that of the slowest rank after a barrier; the warm-up is dropped. Prints JSON:
 // perf/README.md.
+#include "common/error.hpp"
 #include "kernels/cases/exact_ssa.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
+#include "miniapp/bench/sheet.hpp"
 #include "miniapp/model/model.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "miniapp/model/report.hpp"
 #include "miniapp/model/session.hpp"
-#include "miniapp/bench/sheet.hpp"
 #include "perf/bandwidth.hpp"
 
 #include <nlohmann/json.hpp>

@@ -7,8 +7,8 @@
 // Operations are measured in rows, as the mean over ranks: a late rank finds the next messages
 // waiting, so that the slowest rank's time of a single operation would count some waits twice. The
 // constants are medians.
+#include "common/error.hpp"
 #include "io/write/writer.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/machine.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"

@@ -4,7 +4,7 @@
 // others waiting forever in their next collective call. agree() makes all ranks throw the same.
 #pragma once
 
-#include "io/base/error.hpp"
+#include "common/error.hpp"
 
 #include <mpi.h>
 

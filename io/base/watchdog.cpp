@@ -1,11 +1,12 @@
 #include "io/base/watchdog.hpp"
 
+#include "common/names.hpp"
 #include "io/base/agree.hpp"
-#include "io/base/names.hpp"
 #include "io/base/signals.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -98,10 +99,10 @@ Watchdog::~Watchdog() {
   m_thread.join();
 }
 
-void Watchdog::set(MPI_Comm comm, int patience, const std::string& who, bool waits) {
+void Watchdog::set(MPI_Comm comm, double patience, const std::string& who, bool waits) {
   {
     const std::lock_guard lock(m_mutex);
-    m_patience = std::chrono::seconds(patience);
+    m_patience = std::chrono::milliseconds(std::llround(1000.0 * patience));
     m_rank = rank_in(comm);
     m_who = who.empty() ? "rank " + std::to_string(m_rank) : who;
     m_waits = waits;

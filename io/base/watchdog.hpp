@@ -34,7 +34,7 @@ public:
 
   /// `patience` in seconds (default 600); 0: no limit. `who` names this rank in the message ("":
   /// its number in `comm`). `waits`: it waits for servers, which report first.
-  void set(MPI_Comm comm, int patience, const std::string& who = "", bool waits = false);
+  void set(MPI_Comm comm, double patience, const std::string& who = "", bool waits = false);
 
   /// This rank waits for others in agree(): its own error, "" if it has none; nullopt: no more.
   void wait_with(const std::optional<std::string>& error);

@@ -1,7 +1,7 @@
 // Boxes of indices and their values in row-major order: parts and intersections.
 #pragma once
 
-#include "io/base/error.hpp"
+#include "common/error.hpp"
 
 #include <algorithm>
 #include <array>

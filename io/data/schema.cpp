@@ -1,6 +1,7 @@
 #include "io/data/schema.hpp"
 
-#include "io/base/error.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 
 #include <array>
 #include <charconv>

@@ -5,7 +5,7 @@
 //   list   = tag count element*     tag 10: dimensions, 11: variables, 12: attributes, 0: absent
 #include "io/disk/classic_header.hpp"
 
-#include "io/base/error.hpp"
+#include "common/error.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,8 @@
 #include "io/disk/disk.hpp"
 
-#include "io/base/error.hpp"
-#include "io/base/names.hpp"
+#include "common/error.hpp"
+#include "common/names.hpp"
+#include "common/text.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,8 @@
 #include "io/durable/manifest.hpp"
 
+#include "common/names.hpp"
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
-#include "io/base/names.hpp"
 #include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"
 #include "io/data/message_bytes.hpp"

@@ -1,7 +1,7 @@
 #include "io/durable/recover.hpp"
 
+#include "common/names.hpp"
 #include "io/base/agree.hpp"
-#include "io/base/names.hpp"
 #include "io/base/watchdog.hpp"
 #include "io/disk/classic_header.hpp"
 #include "io/disk/disk.hpp"

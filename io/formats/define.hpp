@@ -4,7 +4,7 @@
 // small struct (NetcdfC here, PnetcdfC in pnetcdf.cpp) selects one.
 #pragma once
 
-#include "io/base/error.hpp"
+#include "common/error.hpp"
 #include "io/data/schema.hpp"
 
 #include <netcdf.h>

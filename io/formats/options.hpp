@@ -1,5 +1,5 @@
 // How files are written: the options that several formats have, with their defaults
-// (methods/knobs.hpp names them). What one format alone has is in its row (format.hpp).
+// (methods/method.hpp names them). What one format alone has is in its row (format.hpp).
 #pragma once
 
 #include "io/disk/disk.hpp"
@@ -10,10 +10,6 @@
 #include <string>
 
 namespace nunatak::io {
-
-struct Seconds {
-  int count = 0;
-};
 
 /// The defaults suit a workstation. Sizes are bytes.
 struct Options {
@@ -30,9 +26,9 @@ struct Options {
   int ranks_per_node = 0;
   std::map<std::string, std::string> hints;
   bool ompio = false;
-  Seconds patience{600};
+  double patience = 600.0;                ///< s; 0: no limit
   std::map<std::string, std::string> own; ///< of single formats: FormatRow::options
-  /// Makes calls that wait for a disk; no knob: an output server makes them in a thread.
+  /// Makes calls that wait for a disk; no option: an output server makes them in a thread.
   DiskCaller call_disk = call_at_once;
 
   /// Copies that wait on each writing rank; by default they fit in a cache.

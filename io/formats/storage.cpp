@@ -1,5 +1,6 @@
 #include "io/formats/storage.hpp"
 
+#include "common/text.hpp"
 #include "io/formats/define.hpp"
 
 #include <netcdf.h>

@@ -1,6 +1,6 @@
 #include "io/layouts/split_files.hpp"
 
-#include "io/base/names.hpp"
+#include "common/names.hpp"
 #include "io/layouts/partition.hpp"
 
 #include <algorithm>

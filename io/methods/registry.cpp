@@ -4,7 +4,7 @@
 #include "io/disk/mpi_io.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
-#include "io/methods/knobs.hpp"
+#include "io/methods/method.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -12,6 +12,7 @@
 // read once, however boxes overlap. Memory of a reader: a slab (ReadOptions::slab_bytes) and about
 // as much in messages. If all ranks request the same box, rank 0 reads and broadcasts. After a
 // failed read all messages are still sent, so that no rank hangs.
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"

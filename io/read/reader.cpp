@@ -1,5 +1,6 @@
 #include "io/read/reader.hpp"
 
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"

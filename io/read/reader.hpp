@@ -12,7 +12,6 @@
 // nc_file.hpp (the header), numbers.cpp (values), source.hpp (the methods).
 #pragma once
 
-#include "io/base/error.hpp"
 #include "io/read/source.hpp"
 
 #include <cstddef>

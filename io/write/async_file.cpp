@@ -60,8 +60,9 @@ public:
       : m_rank(rank_in(comm)), m_size(size_of(comm)), m_servers(require_servers(comm, options)),
         m_number(m_servers.next_number()), m_options(options), m_ring(options.pool, most_messages) {
     MPI_Comm_dup(comm, &m_comm);
-    Packer action(Action::writer, m_number, knobs().size());
-    for (const Knob& knob : knobs()) action.add(knob_text(m_options, knob));
+    const std::vector<Option> rows = rows_of(m_options);
+    Packer action(Action::writer, m_number, rows.size());
+    for (const Option& row : rows) action.add(row.value());
     m_servers.act_on_all(action);
   }
 

@@ -1,6 +1,7 @@
 #include "io/write/file.hpp"
 
-#include "io/base/names.hpp"
+#include "common/names.hpp"
+#include "common/text.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,7 +1,8 @@
 #include "io/write/join.hpp"
 
+#include "common/names.hpp"
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
-#include "io/base/names.hpp"
 #include "io/data/message_bytes.hpp"
 #include "io/layouts/split_files.hpp"
 #include "io/read/source.hpp"

@@ -9,7 +9,7 @@
 
 #include "io/disk/classic_header.hpp"
 #include "io/layouts/auto.hpp"
-#include "io/methods/knobs.hpp"
+#include "io/methods/method.hpp"
 
 #include <cstddef>
 #include <cstdint>

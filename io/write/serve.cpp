@@ -382,11 +382,10 @@ private:
 
   void make_writer(Unpacker& from) {
     Writing& writing = m_writers[from.take<int>()];
-    if (from.take<std::size_t>() != knobs().size())
+    const std::vector<Option> rows = rows_of(writing.options);
+    if (from.take<std::size_t>() != rows.size())
       throw Error("output: expected servers of the same version as the program");
-    for (const Knob& knob : knobs())
-      set_knob(writing.options, knob, from.take<std::string>(),
-               std::string("option -io_") + knob.name);
+    for (const Option& row : rows) row.set(from.take<std::string>(), "option -io_" + row.name);
     Options options = server_options(writing.options);
     options.call_disk = [this](std::size_t bytes, const std::function<void()>& call) {
       call_in_thread(bytes, call, [this] { return take_ahead(); });

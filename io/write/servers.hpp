@@ -15,7 +15,7 @@
 #include "io/base/topology.hpp"
 #include "io/data/message_bytes.hpp"
 #include "io/layouts/partition.hpp"
-#include "io/methods/knobs.hpp"
+#include "io/methods/method.hpp"
 #include "io/write/file.hpp"
 
 #include <mpi.h>

@@ -11,7 +11,7 @@
 //   fsync on every node -> number of records in the header -> fsync -> line in the manifest
 //
 // Subfiles are ordinary files: each has its own line, and rank 0 renames each.
-#include "io/base/names.hpp"
+#include "common/names.hpp"
 #include "io/base/topology.hpp"
 #include "io/disk/classic_header.hpp"
 #include "io/disk/disk.hpp"

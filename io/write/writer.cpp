@@ -12,7 +12,7 @@ std::unique_ptr<File> open_sync(NewFile file, const OpenFormat& open, const Topo
 Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
     : m_comm(comm), m_options(std::move(options)), m_machine(make_topology(comm, 0)) {
   const bool has_servers = m_options.transport != "sync";
-  Watchdog::of_process().set(comm, m_options.patience.count, who, has_servers);
+  Watchdog::of_process().set(comm, m_options.patience, who, has_servers);
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
   m_options.layout = layout_of(m_options, topology);

@@ -20,7 +20,7 @@
 
 #include "io/base/signals.hpp"
 #include "io/formats/format.hpp"
-#include "io/methods/knobs.hpp"
+#include "io/methods/method.hpp"
 #include "io/write/file.hpp"
 
 #include <memory>

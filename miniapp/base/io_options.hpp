@@ -1,7 +1,7 @@
 // What nunatak and the tools share about output: options -io_..., and what output servers did.
 #pragma once
 
-#include "io/methods/knobs.hpp"
+#include "io/methods/method.hpp"
 #include "io/write/servers.hpp"
 #include "miniapp/base/option_table.hpp"
 
@@ -10,15 +10,9 @@ namespace nunatak {
 /// `options` must outlive the table.
 inline void add_io_options(OptionTable& table, io::Options& options) {
   table.section("How files are written");
-  for (const io::Knob& knob : io::knobs()) {
-    const auto set = [&](const std::string& value, const std::string& what) {
-      io::set_knob(options, knob, value, what);
-    };
-    const auto get = [&] { return nlohmann::json(io::knob_text(options, knob)); };
-    const bool is_flag = std::holds_alternative<bool io::Options::*>(knob.member);
-    const bool is_size = std::holds_alternative<std::size_t io::Options::*>(knob.member);
-    table.add({std::string("io_") + knob.name, "", knob.doc, is_size ? "" : knob.words, is_flag,
-               set, get});
+  for (Option& row : io::rows_of(options)) {
+    row.name = "io_" + row.name;
+    table.add(std::move(row));
   }
 }
 

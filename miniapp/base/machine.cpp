@@ -1,6 +1,6 @@
 #include "miniapp/base/machine.hpp"
 
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 #include "miniapp/base/option_table.hpp"
 
 #include <fstream>

@@ -1,5 +1,5 @@
 // units.hpp in programs without UDUNITS: units are refused.
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 #include "miniapp/base/units.hpp"
 
 namespace nunatak {

@@ -1,7 +1,7 @@
 #include "miniapp/base/option_table.hpp"
 
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
 
@@ -17,20 +17,6 @@
 namespace nunatak {
 
 namespace {
-
-std::string text_of(const nlohmann::json& value) {
-  std::ostringstream s;
-  if (value.is_boolean()) {
-    s << (value.get<bool>() ? "yes" : "no");
-  } else if (value.is_string()) {
-    s << value.get<std::string>();
-  } else if (value.is_number_float()) {
-    s << value.get<double>();
-  } else {
-    s << value;
-  }
-  return s.str();
-}
 
 template <class T>
 T parse_number(const std::string& value, const std::string& unit, double min, double max,
@@ -104,47 +90,6 @@ template Option number(const std::string&, int&, const std::string&, const std::
 template Option number(const std::string&, double&, const std::string&, const std::string&, double,
                        double);
 
-Option choice(const std::string& name, std::string& target, const std::string& values,
-              const std::string& doc) {
-  const bool may_be_none = target.empty();
-  const auto set = [&target, values, may_be_none](const std::string& value,
-                                                  const std::string& what) {
-    if (!(may_be_none && value == "none")) require_one_of(values, value, what);
-    target = may_be_none && value == "none" ? "" : value;
-  };
-  return {name, "", doc, values, false, set, [&target] { return nlohmann::json(target); }};
-}
-
-Option text(const std::string& name, std::string& target, const std::string& doc) {
-  const auto set = [&target](const std::string& value, const std::string&) {
-    target = value == "none" ? "" : value;
-  };
-  return {name, "", doc, "", false, set, [&target] { return nlohmann::json(target); }};
-}
-
-Option flag(const std::string& name, bool& target, const std::string& doc) {
-  const auto set = [&target](const std::string& value, const std::string& what) {
-    target = io::parse_switch(value, what);
-  };
-  return {name, "", doc, "", true, set, [&target] { return nlohmann::json(target); }};
-}
-
-Option one_of_two(const std::string& name, bool& target, const std::string& yes,
-                  const std::string& no, const std::string& doc) {
-  const std::string values = yes + "|" + no;
-  const auto set = [&target, yes, values](const std::string& value, const std::string& what) {
-    require_one_of(values, value, what);
-    target = value == yes;
-  };
-  const auto get = [&target, yes, no] { return nlohmann::json(target ? yes : no); };
-  return {name, "", doc, values, false, set, get};
-}
-
-void require_one_of(const std::string& values, const std::string& value, const std::string& what) {
-  if (("|" + values + "|").find("|" + value + "|") == std::string::npos)
-    throw Error(what + ": expected one of " + values + ", found '" + value + "'");
-}
-
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' &&
          std::isalpha(static_cast<unsigned char>(word[1])) != 0;
@@ -169,7 +114,7 @@ std::string value_on_command_line(int argc, const char* const* argv, const std::
 }
 
 void OptionTable::add(Option option) {
-  std::string default_text = text_of(option.get());
+  std::string default_text = option.value();
   m_rows.push_back({m_section, std::move(option), std::move(default_text)});
 }
 
@@ -183,7 +128,7 @@ const Option* OptionTable::find(const std::string& name) const {
 std::string OptionTable::nearest_name(const std::string& name) const {
   std::vector<std::string> known{"help", "version"};
   for (const Row& row : m_rows) known.push_back(row.option.name);
-  return io::nearest_name(name, known);
+  return nunatak::nearest_name(name, known);
 }
 
 void OptionTable::fail_unknown(const std::string& name) const {
@@ -209,7 +154,7 @@ void OptionTable::set(const std::string& name, const std::string* value) {
 
 std::string OptionTable::value_text(const std::string& name) const {
   const Option& option = *find(name);
-  return text_of(option.get()) + (option.unit.empty() ? "" : " ") + option.unit;
+  return option.value() + (option.unit.empty() ? "" : " ") + option.unit;
 }
 
 bool OptionTable::answer(int argc, const char* const* argv, const Versions& more) const {

@@ -13,11 +13,11 @@
 // tests/miniapp/test_option_table.cpp builds this example.
 #pragma once
 
+#include "common/option.hpp"
 #include "miniapp/base/version.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <functional>
 #include <iosfwd>
 #include <limits>
 #include <set>
@@ -26,33 +26,12 @@
 
 namespace nunatak {
 
-/// A row, made by number(), choice(), ... below. The bound variable must outlive the table.
-struct Option {
-  std::string name, unit, doc;
-  std::string values; ///< admissible ones, separated by |, printed after `doc`
-  bool is_flag;       ///< may be given without a value, which means "yes"
-  /// `what` begins the text of an Error.
-  std::function<void(const std::string& value, const std::string& what)> set;
-  std::function<nlohmann::json()> get;
-};
-
 constexpr double no_bound = std::numeric_limits<double>::infinity();
 
-/// `T`: int or double; `unit`: "" for none.
+/// A row besides those of common/option.hpp. `T`: int or double; `unit`: "" for none.
 template <class T>
 Option number(const std::string& name, T& target, const std::string& unit, const std::string& doc,
               double min = -no_bound, double max = no_bound);
-/// One of `values`, which are separated by |.
-Option choice(const std::string& name, std::string& target, const std::string& values,
-              const std::string& doc);
-/// Without a value it is empty, for which "none" stands in help and may be given: no file of -o
-/// none.
-Option text(const std::string& name, std::string& target, const std::string& doc);
-Option flag(const std::string& name, bool& target, const std::string& doc);
-/// A bool with two named values, `yes` and `no`.
-Option one_of_two(const std::string& name, bool& target, const std::string& yes,
-                  const std::string& no, const std::string& doc);
-
 /// Columns of standard output: the terminal's width (at least 60), or 100.
 std::size_t help_columns();
 
@@ -108,9 +87,6 @@ private:
   std::vector<std::string> m_notes;
   std::set<std::string> m_set;
 };
-
-/// Throws Error, which begins with `what`, unless `value` is one of `values`, separated by |.
-void require_one_of(const std::string& values, const std::string& value, const std::string& what);
 
 /// True if this argument is the name of an option rather than a value such as -3.
 bool is_option(const std::string& word);

@@ -1,8 +1,8 @@
 #include "miniapp/base/paths.hpp"
 
-#include "io/base/names.hpp"
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
+#include "common/error.hpp"
+#include "common/names.hpp"
+#include "common/text.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -92,15 +92,15 @@ void check_pair(const NamedFile& a, const NamedFile& b) {
 /// What may follow the name that an option gives.
 std::string suffix_of(FileUse use) {
   const std::string year = "_-10000000.000.nc"; // the earliest
-  return use == FileUse::text        ? io::temporary_suffix
-         : use == FileUse::snapshots ? year + io::longest_suffix
-                                     : io::longest_suffix;
+  return use == FileUse::text        ? temporary_suffix
+         : use == FileUse::snapshots ? year + longest_suffix
+                                     : longest_suffix;
 }
 
 /// Refuses names that could not be written at the end of the run.
 void check_name(const NamedFile& file) {
-  const std::string what = "option " + file.option + ": '" + io::printable(file.path) + "': ";
-  io::require_name(file.path, suffix_of(file.use), what);
+  const std::string what = "option " + file.option + ": '" + printable(file.path) + "': ";
+  require_name(file.path, suffix_of(file.use), what);
   if (file.use == FileUse::netcdf && !is_regular_or_new(file.path))
     throw Error(what + "expected a file, found something that is not a regular one");
 }

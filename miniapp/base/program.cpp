@@ -1,7 +1,7 @@
 #include "miniapp/base/program.hpp"
 
-#include "io/base/names.hpp"
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -20,8 +20,8 @@ constexpr double longest_unwinding = 6.0; // s; longer than the 5 s that a clien
 /// The lines of a message, which may quote a file, without other control characters.
 std::string printable_lines(const std::string& message) {
   std::string all;
-  for (const std::string& line : io::split(message, '\n'))
-    all += (all.empty() ? "" : "\n") + io::printable(line, line.size());
+  for (const std::string& line : split(message, '\n'))
+    all += (all.empty() ? "" : "\n") + printable(line, line.size());
   return all;
 }
 

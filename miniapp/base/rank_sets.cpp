@@ -1,8 +1,8 @@
 #include "miniapp/base/rank_sets.hpp"
 
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "miniapp/base/option_table.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "miniapp/base/records.hpp"
 
-#include "miniapp/base/parse.hpp"
+#include "common/text.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/world.hpp"
 

@@ -1,7 +1,7 @@
 #include "miniapp/base/start.hpp"
 
+#include "common/error.hpp"
 #include "kernels/grid/memory.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 #include "miniapp/base/units.hpp"
 
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 
 #include <udunits2.h>
 

@@ -1,7 +1,8 @@
 #include "miniapp/base/variables.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "kernels/pico/last_input.hpp"
-#include "miniapp/base/error.hpp"
 
 namespace nunatak {
 
@@ -110,7 +111,7 @@ const VariableInfo& variable_info(const std::string& name) {
     if (name == v.name) return v;
     known.emplace_back(v.name);
   }
-  throw Error("unknown variable '" + name + "' (expected one of " + io::joined(known) + ")");
+  throw Error("unknown variable '" + name + "' (expected one of " + joined(known) + ")");
 }
 
 std::vector<VariableInfo> constant_forcing() {

@@ -1,9 +1,9 @@
 // World with MPI. See world.hpp.
+#include "common/error.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
 #include "io/disk/mpi_io.hpp"
 #include "io/write/servers.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/version.hpp"

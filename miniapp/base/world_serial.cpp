@@ -1,5 +1,5 @@
+#include "common/error.hpp"
 #include "kernels/grid/virtual/virtual_ranks.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/version.hpp"
 #include "miniapp/base/world.hpp"
 

@@ -1,8 +1,7 @@
 // Headers as text, line by line in the form of `ncdump -h` (CDL), without groups and types of
 // users.
-#include "io/base/names.hpp"
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "miniapp/bench/workload.hpp"
 
 #include <cstdlib>
@@ -45,7 +44,7 @@ io::Schema parse_cdl(const std::string& text, const std::string& name) {
   int number = 1;
   const auto where = [&] { return "file '" + name + "', line " + std::to_string(number); };
   const auto fail = [&](const std::string& expected) {
-    throw Error(where() + ": expected " + expected + ", found '" + io::printable(line, 80) + "'");
+    throw Error(where() + ": expected " + expected + ", found '" + printable(line, 80) + "'");
   };
   for (; std::getline(lines, line); ++number) {
     const bool is_value = line.find(" = ") != std::string::npos && section == "variables:";

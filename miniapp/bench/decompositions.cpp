@@ -1,5 +1,5 @@
 // Decompositions that are computed. See workload.hpp.
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 #include "miniapp/bench/workload.hpp"
 
 #include <algorithm>
@@ -176,16 +176,15 @@ Deal deal_owners(const std::vector<double>& map, const Indices& whole) {
 }
 
 const std::vector<Ownership>& decompositions() {
-  static const std::vector<Ownership> all = {
-      {"blocks", false, square_patches, 2},
-      {"factors", false, equal_factors, 2},
-      {"owners", true, nullptr, 7},
-      {"runs", true, nullptr, 7},
-      {"golden", true, golden, 1},
-      {"land-segments", true, land_segments, 2},
-      {"cubed-sphere", true, cubed_sphere, 1},
-      {"cubed-sphere-exchanged", true, exchanged_sphere, 1},
-      {"icosahedron", true, icosahedron, 1}};
+  static const std::vector<Ownership> all = {{"blocks", false, square_patches, 2},
+                                             {"factors", false, equal_factors, 2},
+                                             {"owners", true, nullptr, 7},
+                                             {"runs", true, nullptr, 7},
+                                             {"golden", true, golden, 1},
+                                             {"land-segments", true, land_segments, 2},
+                                             {"cubed-sphere", true, cubed_sphere, 1},
+                                             {"cubed-sphere-exchanged", true, exchanged_sphere, 1},
+                                             {"icosahedron", true, icosahedron, 1}};
   return all;
 }
 

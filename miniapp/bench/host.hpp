@@ -1,11 +1,11 @@
 // Where nunatak-io measures: the host, a scratch folder, and the raw write baseline.
 #pragma once
 
+#include "common/error.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/topology.hpp"
 #include "io/disk/disk.hpp"
 #include "io/disk/mpi_io.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/records.hpp"
 
 #include <fcntl.h>

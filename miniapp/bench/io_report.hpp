@@ -90,8 +90,7 @@ inline Record record_of(const Method& results, const std::vector<double>& raw_se
   const Writing& last = results.writings.back();
   const auto of = [&](const auto& f) { return each(results.writings, f); };
   Record record = {{"method", results.text}, {"order", results.order}};
-  for (const io::Knob& knob : io::knobs())
-    record["options"][knob.name] = io::knob_text(results.options, knob);
+  record["options"] = io::texts_of(results.options);
   record["hints"] = last.hints;
 
   const std::vector<double> seconds = of([](const Writing& w) { return w.seconds; });

@@ -1,5 +1,5 @@
 // output_model.hpp in programs without the io room.
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 #include "miniapp/bench/output_model.hpp"
 
 namespace nunatak::bench {

@@ -7,11 +7,11 @@
 // R A B, A R B, ... A repetition ends when its file is durable.
 // Neighbours: workload.hpp (what is written), repetition.hpp, host.hpp,
 // io_report.hpp (tables and JSON).
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/methods/registry.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/bench/host.hpp"
@@ -36,7 +36,7 @@ struct BenchOptions {
   double compute = 0.0, raw = 0.0;
   bool keep = false;
   int repeat = 7, records = 1;
-  io::Options io;       // -io_<knob>
+  io::Options io;       // -io_<name>
   OutputOptions limits; // rates and number of storage servers
 
   void add_to(OptionTable& table) {
@@ -104,7 +104,7 @@ std::vector<std::string> items_of(const std::string& text) {
   return items;
 }
 
-/// The methods of -methods; without it one, from -io_<knob>. Throws Error for unknown names.
+/// The methods of -methods; without it one, from -io_<name>. Throws Error for unknown names.
 std::vector<Method> methods_of(const BenchOptions& options, const std::string& usual_order,
                                MPI_Comm comm) {
   std::vector<Method> methods;

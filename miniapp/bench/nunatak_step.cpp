@@ -6,10 +6,10 @@
 //   nunatak-step -grid_dx 8000 -virtual_ranks 1,16,256 -output direct,async:8     records of a run
 //                                                                             (output_model.hpp)
 // Neighbours: kernels/step/hybrid.hpp, miniapp/base/rank_sets.hpp.
+#include "common/error.hpp"
 #include "kernels/distance/distance.hpp"
 #include "kernels/grid/balance.hpp"
 #include "kernels/ssa/newton.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/printed.hpp"
 #include "miniapp/base/program.hpp"

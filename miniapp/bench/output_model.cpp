@@ -1,11 +1,11 @@
 #include "miniapp/bench/output_model.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/formats/runs.hpp"
 #include "io/layouts/partition.hpp"
 #include "io/write/plan.hpp"
 #include "io/write/servers.hpp"
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/variables.hpp"
 
 #include <algorithm>

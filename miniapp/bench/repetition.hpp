@@ -4,13 +4,13 @@
 //   |<------------------------- seconds, without those of compute --------------------------->|
 #pragma once
 
+#include "common/error.hpp"
 #include "io/base/agree.hpp"
 #include "io/data/statistics.hpp"
 #include "io/read/reader.hpp"
 #include "io/write/join.hpp"
 #include "io/write/servers.hpp"
 #include "io/write/writer.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/bench/arrays.hpp"
 
 #include <algorithm>

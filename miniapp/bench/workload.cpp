@@ -1,11 +1,11 @@
 // A workload from a header and statements; its schema and boxes. See workload.hpp.
 #include "miniapp/bench/workload.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
-#include "io/base/names.hpp"
 #include "io/data/message_bytes.hpp"
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
+#include "miniapp/base/units.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,7 +44,7 @@ struct Draft {
   std::map<std::string, std::array<double, 3>> lengths = {}; ///< a k^2 + b; 1: powers of two only
 
   [[noreturn]] void fail(const std::string& expected, const std::string& found) const {
-    throw Error(where + ": expected " + expected + ", found '" + io::printable(found) + "'");
+    throw Error(where + ": expected " + expected + ", found '" + printable(found) + "'");
   }
   std::size_t number_of(const std::string& name) const {
     const auto* d = io::find(w.dimensions, name);
@@ -55,7 +55,7 @@ struct Draft {
 
   void take_statements(const std::string& statements, MPI_Comm comm) {
     for (const std::string& statement : split(statements, ';')) {
-      where = "file '" + path + "', decomposition '" + io::printable(statement) + "'";
+      where = "file '" + path + "', decomposition '" + printable(statement) + "'";
       Words words = words_of(statement);
       const std::size_t n = words.size();
       words.resize(n + 5); // a missing word is ""
@@ -94,7 +94,7 @@ struct Draft {
     Ownership made = *known;
     const std::size_t n = words.size() - (made.deal == nullptr ? 2 : 1); // dimensions
     if (n == 0 || n > made.axes)
-      fail("dimensions, at most " + std::to_string(made.axes), io::joined(words));
+      fail("dimensions, at most " + std::to_string(made.axes), joined(words));
     made.axes = n;
     for (std::size_t axis = 0; axis < n; ++axis) {
       const Words names = split(words[1 + axis], '|');

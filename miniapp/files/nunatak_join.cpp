@@ -4,9 +4,9 @@
 //   mpiexec -n 4 nunatak-join -i run.nc -o joined.nc -io_format netcdf4 -io_deflate 1
 //
 // Neighbour: io/write/join.hpp.
+#include "common/error.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/write/join.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/paths.hpp"

@@ -4,9 +4,9 @@
 //   mpiexec -n 4 nunatak-verify /scratch/run result.nc   that folder, and one file or its subfiles
 //
 // Neighbour: io/durable/manifest.hpp (what the lines mean).
-#include "io/base/names.hpp"
+#include "common/error.hpp"
+#include "common/names.hpp"
 #include "io/durable/manifest.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/paths.hpp"
@@ -28,7 +28,7 @@ io::Verification verify(const std::string& word) {
   const bool is_folder = World().max(std::int64_t{World().rank() == 0 &&
                                                   std::filesystem::is_directory(word, none)}) > 0;
   if (is_folder) return io::verify(world_comm(), word + "/manifest.jsonl");
-  const std::string manifest = io::manifest_of(word);
+  const std::string manifest = manifest_of(word);
   io::Verification result =
       io::verify(world_comm(), manifest, std::filesystem::path(word).filename().string());
   if (result.files == 0)
@@ -38,7 +38,7 @@ io::Verification verify(const std::string& word) {
 
 /// The report must not overwrite a file that is verified.
 void require_other_file(const std::string& json) {
-  const std::string manifest = io::manifest_of(json);
+  const std::string manifest = manifest_of(json);
   const std::string name = std::filesystem::path(json).filename().string();
   if (io::parse_manifest(io::read_manifest(manifest)).files.count(name) > 0)
     throw Error("option -report: '" + json + "': expected a file that '" + manifest +

@@ -10,8 +10,8 @@
 // same name with one variable. The judge makes the cases anew, so that it needs no corpus. Same
 // values on every machine. One process. Neighbours: flood.hpp (answers), compare.hpp (differences),
 // mask_fields.hpp (seeds).
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/kit/flood.hpp"
@@ -143,7 +143,7 @@ void for_each_case(const ToolOptions& options, const std::string& seeds, const F
   }
   for (const std::string& name : names) {
     if (std::find(all.begin(), all.end(), name) != all.end()) continue;
-    throw Error("option -cases: expected names of " + io::joined(all) + ", found '" + name + "'");
+    throw Error("option -cases: expected names of " + joined(all) + ", found '" + name + "'");
   }
 }
 
@@ -250,7 +250,7 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
   if (missing > 0)
     throw Error(std::to_string(missing) + of_all + ": expected an answer, found none");
   if (different > 0)
-    throw Difference(std::to_string(different) + of_all + " differ: " + io::joined(differing));
+    throw Difference(std::to_string(different) + of_all + " differ: " + joined(differing));
 }
 
 } // namespace

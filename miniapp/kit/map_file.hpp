@@ -2,8 +2,9 @@
 // read, by every rank. Neighbours: netcdf.cpp (masks and answers), check/pico.hpp.
 #pragma once
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/read/reader.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/units.hpp"
 #include "miniapp/kit/compare.hpp"
@@ -40,7 +41,7 @@ public:
       std::vector<std::string> names;
       for (const auto& axis : axes) names.push_back(axis.name);
       fail(variable,
-           "expected the dimensions (y, x) or (time, y, x), found (" + io::joined(names) + ")");
+           "expected the dimensions (y, x) or (time, y, x), found (" + joined(names) + ")");
     }
     const std::size_t rows = axes[axes.size() - 2].length, columns = axes.back().length;
     if (rows < 1 || columns < 1 || rows > largest_int || columns > largest_int ||
@@ -121,7 +122,7 @@ private:
   }
 
   std::string list() const {
-    const std::string found = io::joined(m_file.variables());
+    const std::string found = joined(m_file.variables());
     return found.empty() ? "none" : found;
   }
 

@@ -1,8 +1,8 @@
 #include "miniapp/kit/mask_fields.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "kernels/cases/noise.hpp"
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
 
 #include <limits>
 #include <set>

@@ -1,8 +1,9 @@
 #include "miniapp/kit/mask_source.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "kernels/cases/masks.hpp"
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
+#include "miniapp/base/units.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/kit/netcdf.hpp"
 

@@ -1,5 +1,5 @@
 // netcdf.hpp in programs without NetCDF.
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 #include "miniapp/kit/netcdf.hpp"
 
 namespace nunatak::kit {

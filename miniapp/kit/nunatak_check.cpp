@@ -3,11 +3,11 @@
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3]
 //
 // Neighbours: check/.
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "kernels/grid/virtual/virtual_ranks.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/option_table.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/base/step_options.hpp"
@@ -239,7 +239,7 @@ remarks(const Comparison& all, const std::vector<const Parameter*>& assumed,
     else
       needed &= ~behaviour;
   }
-  lines.push_back("PISM 2.3's " + io::joined(words) +
+  lines.push_back("PISM 2.3's " + joined(words) +
                   (left == 0 ? " explain all of it; with -pism_2.3 all fields are equal"
                              : " explain a part; with -pism_2.3 fewer fields differ (" +
                                    std::to_string(left) +
@@ -250,7 +250,7 @@ remarks(const Comparison& all, const std::vector<const Parameter*>& assumed,
 void print(const PicoFile& file, const std::vector<std::string>& lines, const Comparison& all,
            const std::vector<std::string>& remarks) {
   const auto list = [](const std::string& title, const std::vector<std::string>& names) {
-    if (!names.empty()) std::cout << title << io::joined(names) << "\n";
+    if (!names.empty()) std::cout << title << joined(names) << "\n";
   };
   std::cout << file.path() << ": " << file.grid().Mx << " x " << file.grid().My << " cells, "
             << all.shelves << " shelves\n";

@@ -3,8 +3,8 @@
 //   nunatak-distance -mask serpentine -seeds corner -solvers sweep,bfs -virtual_ranks 1x1,4x4
 //
 // Neighbours: tool.hpp, kernels/distance/distance.hpp (solvers).
+#include "common/text.hpp"
 #include "kernels/distance/distance.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/program.hpp"
 #include "miniapp/kit/mask_fields.hpp"
 #include "miniapp/kit/tool.hpp"

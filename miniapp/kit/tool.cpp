@@ -1,7 +1,7 @@
 #include "miniapp/kit/tool.hpp"
 
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/world.hpp"
 #include "miniapp/kit/netcdf.hpp"

@@ -15,8 +15,8 @@
 // and a run that is cut at an instant makes the steps of one that is not. No communication.
 #pragma once
 
+#include "common/error.hpp"
 #include "kernels/grid/constants.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/printed.hpp"
 
 #include <array>

@@ -11,9 +11,9 @@
 // No communication: the maximum of the wishes is part of a reduction of summary.hpp.
 #pragma once
 
+#include "common/error.hpp"
 #include "io/base/signals.hpp"
 #include "io/base/watchdog.hpp"
-#include "miniapp/base/error.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #include "miniapp/model/grid.hpp"
 
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "miniapp/model/session.hpp"
 

@@ -1,5 +1,7 @@
 #include "miniapp/model/initial.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/durable/manifest.hpp"
 #include "kernels/cases/continent.hpp"
 #include "kernels/cases/exact_ssa.hpp"
@@ -10,7 +12,6 @@
 #include "kernels/grid/ranks.hpp"
 #include "kernels/ice/columns.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/variables.hpp"
 #include "miniapp/model/input.hpp"
 
@@ -201,7 +202,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 std::string generator_words() {
   std::vector<std::string> names;
   for (const Generator& g : generators()) names.emplace_back(g.name);
-  return io::joined(names, "|");
+  return joined(names, "|");
 }
 
 io::ReadOptions input_options(const Options& options) {

@@ -9,10 +9,11 @@
 // not thinned. On the file's own grid values are copied bit for bit.
 #pragma once
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/read/reader.hpp"
 #include "kernels/grid/sums.hpp"
 #include "kernels/step/state.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/printed.hpp"
 #include "miniapp/base/units.hpp"
@@ -285,7 +286,7 @@ inline std::string mapping_of_x(const std::string& grid_mapping) {
 
 class Input {
 public:
-  /// Collective. Throws Error (io::Error) if the file cannot be read; lacks thk, topg, a coordinate
+  /// Collective. Throws Error (Error) if the file cannot be read; lacks thk, topg, a coordinate
   /// or a variable of its model_state_variables; or if x or y is not regular.
   Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
       : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
@@ -545,7 +546,7 @@ private:
   void check_dimensions(const std::string& variable, bool columns, bool has_mean) const {
     std::vector<std::string> names;
     for (const auto& axis : m_reader.dimensions(variable)) names.push_back(axis.name);
-    const std::string found = io::joined(names);
+    const std::string found = joined(names);
     if (names.size() > 2 && names[0] == "time") names.erase(names.begin());
     std::vector<std::string> expected{"y", "x"};
     if (columns) expected.insert(levels_first(variable) ? expected.begin() : expected.end(), "z");

@@ -9,12 +9,13 @@
 // ranks. The old file stays unchanged until one rename replaces it.
 #pragma once
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
 #include "io/data/value_sums.hpp"
 #include "io/read/reader.hpp"
 #include "io/write/writer.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/printed.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/grid.hpp"
@@ -143,7 +144,7 @@ private:
   void check_variables(const io::Schema& schema) const {
     const auto describe = [](const std::string& type, const std::vector<std::string>& axes,
                              const std::string& units) {
-      return type + " (" + io::joined(axes) + ")" + (units.empty() ? "" : " in " + units);
+      return type + " (" + joined(axes) + ")" + (units.empty() ? "" : " in " + units);
     };
     for (const io::Variable& v : schema.variables) {
       if (!m_reader.has(v.name)) throw Error("it has no variable '" + v.name + "'");

@@ -1,14 +1,13 @@
 #include "miniapp/model/options.hpp"
 
+#include "common/error.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/methods/registry.hpp"
 #include "kernels/distance/distance.hpp"
 #include "kernels/ice/levels.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/step_options.hpp"
 #include "miniapp/model/initial.hpp"
@@ -20,17 +19,6 @@
 namespace nunatak {
 
 namespace {
-
-/// A row for a wall-clock time in seconds; 0 means none.
-Option duration(const std::string& name, double& seconds, const std::string& doc) {
-  const auto set = [&seconds](const std::string& value, const std::string& what) {
-    seconds = value == "none" ? 0.0 : parse_duration(value, what);
-  };
-  const auto get = [&seconds] {
-    return nlohmann::json(seconds == 0.0 ? "" : std::to_string(std::lround(seconds)) + " s");
-  };
-  return {name, "", doc, "", false, set, get};
-}
 
 /// The options that -like sets, with their values.
 std::vector<std::pair<std::string, std::string>> like(const std::string& name) {
@@ -115,7 +103,8 @@ void add_start_and_grid(OptionTable& table, Options& o) {
       duration("run_wall", o.run_wall,
                "wall-clock limit (3h50m, 90min, 3:50:00): the run ends before it, writes its "
                "state and exits with status 85, as it does after SIGTERM, SIGUSR1, SIGUSR2 or "
-               "SIGXCPU"));
+               "SIGXCPU",
+               60.0));
 }
 
 void add_ice(OptionTable& table, Options& o) {
@@ -299,7 +288,7 @@ bool read_options(Session& session, OptionTable& table, Options& options) {
     return false;
   }
   check(options);
-  io::Watchdog::of_process().set(session.comm(), options.io.patience.count);
+  io::Watchdog::of_process().set(session.comm(), options.io.patience);
   const io::Watchdog::Scope scope(options.output, "look");
   io::on_rank_0(session.comm(), [&] { check_files(options, session.options_files()); });
   return true;

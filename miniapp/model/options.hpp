@@ -6,7 +6,7 @@
 // those with da_ or dm_ to the DMDA (-da_grid_x, -dm_view). Anything else is an error.
 #pragma once
 
-#include "io/methods/knobs.hpp"
+#include "io/methods/method.hpp"
 #include "kernels/step/hybrid.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/variables.hpp"
@@ -69,7 +69,7 @@ struct Options {
   std::string spatial_vars = "thk,usurf,mask,velsurf_mag";
   double spatial_every = 1.0; // a
   std::string timeseries_file;
-  io::Options io; // -io_<knob>
+  io::Options io; // -io_<name>
   bool overwrite = false;
   int io_commit_every = 10;
   std::string io_order = "yxz";

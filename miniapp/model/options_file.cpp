@@ -1,10 +1,9 @@
 #include "miniapp/model/options_file.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
-#include "io/base/names.hpp"
 #include "io/base/watchdog.hpp"
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
 #include <nlohmann/json.hpp>
@@ -43,7 +42,7 @@ std::vector<GivenOption> read_here(const std::string& path) {
   if (std::filesystem::file_size(path, ignored) > longest)
     throw Error(what + "expected at most 64 KiB, found more");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!io::is_utf8(text) || text.find('\0') != std::string::npos)
+  if (!is_utf8(text) || text.find('\0') != std::string::npos)
     throw Error(what + "expected text in UTF-8, found other bytes");
   std::string lines = "\n" + lower(text); // without blanks
   const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };

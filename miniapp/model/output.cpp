@@ -1,5 +1,7 @@
 #include "miniapp/model/output.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/base/agree.hpp"
 #include "io/disk/mpi_io.hpp"
 #include "io/durable/manifest.hpp"
@@ -8,9 +10,7 @@
 #include "io/methods/registry.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/printed.hpp"
 #include "miniapp/base/units.hpp"
@@ -395,7 +395,7 @@ void Output::write_failed(const Clock& clock, const FieldList& fields) {
     write_state(m_options.ssa_failed_file, clock, fields, true);
     finish_writing();
     // the solver's error matters more and is still to be reported
-  } catch (const io::Error& error) {
+  } catch (const Error& error) {
     m_log.line(std::string("-ssa_failed_file not written: ") + error.what());
   }
 }
@@ -457,7 +457,7 @@ nlohmann::json Output::report() const {
       {"written_bytes", s.work.written_bytes}, {"written_operations", s.work.written_operations},
       {"moved_bytes", s.work.moved_bytes},     {"messages", s.work.messages},
       {"message_bytes", s.work.message_bytes}, {"off_node_bytes", s.work.off_node_bytes}};
-  for (const io::Knob& knob : io::knobs()) json[knob.name] = io::knob_text(m_options.io, knob);
+  for (const auto& [name, text] : io::texts_of(m_options.io)) json[name] = text;
   for (std::size_t p = 0; p < io::n_phases; ++p) {
     const auto& e = s.phases[p];
     json["phases"][io::phase_names[p]] = {{"min", e.min},

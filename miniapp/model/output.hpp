@@ -1,6 +1,6 @@
 // The files of a run: time series (scalars at every step), spatial (selected maps at intervals),
 // snapshots (restart files at intervals), and the result (final state and all diagnostics, also a
-// restart file). Options -io_... choose how they are written: see io/methods/knobs.hpp.
+// restart file). Options -io_... choose how they are written: see io/methods/method.hpp.
 #pragma once
 
 #include "io/write/writer.hpp"

@@ -1,8 +1,9 @@
 #include "miniapp/model/session.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "io/base/watchdog.hpp"
-#include "io/methods/knobs.hpp"
-#include "miniapp/base/error.hpp"
+#include "io/methods/method.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/model/options_file.hpp"
 #include "miniapp/model/petsc_error.hpp"
@@ -98,9 +99,8 @@ void Session::watch() const {
   const std::string patience = value_on_command_line(m_argc, m_argv, "io_patience");
   io::Options options;
   if (!patience.empty())
-    io::set_knob(options, *io::find(io::knobs(), std::string("patience")), patience,
-                 "option -io_patience");
-  io::Watchdog::of_process().set(m_comm, options.patience.count);
+    io::find(io::rows_of(options), "patience")->set(patience, "option -io_patience");
+  io::Watchdog::of_process().set(m_comm, options.patience);
 }
 
 bool Session::read(OptionTable& table) {

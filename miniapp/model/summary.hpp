@@ -1,9 +1,9 @@
 // Global sums and maxima for time series, the line per step, and the closure of the mass budget.
 #pragma once
 
+#include "common/error.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/step/checks.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/printed.hpp"
 #include "miniapp/model/clock.hpp"
 #include "miniapp/model/model.hpp"

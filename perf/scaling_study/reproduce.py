@@ -111,7 +111,7 @@ def commit():
     """Eight digits, and + if what is measured or measures was changed since."""
     git = ["git", "-C", ROOT]
     head = subprocess.run([*git, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=False)
-    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "kernels", "io", "miniapp", "perf", ":!perf/results/measured.yaml"],
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "common", "kernels", "io", "miniapp", "perf", ":!perf/results/measured.yaml"],
                              capture_output=True, check=False).returncode
     return head.stdout.strip() + ("+" if changed else "") if head.returncode == 0 else "unknown"
 

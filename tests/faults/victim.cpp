@@ -13,10 +13,10 @@
 //     there are, and how many records the series has
 //
 // Patches are columns of the grid, so that the parts of the ranks interleave in the file.
+#include "common/error.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/read/reader.hpp"
 #include "io/write/writer.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/mpi_ranks.hpp"
 #include "miniapp/base/program.hpp"
 
@@ -101,7 +101,7 @@ void run(const std::string& folder, const std::string& method, bool continues, i
          const std::string& what, int thrower) {
   const std::size_t kept = continues ? 2 : 0;
   io::Options options;
-  options.patience.count = patience;
+  options.patience = patience;
   const auto writer = std::make_unique<io::Writer>(world_comm(), io::parse_method(method, options));
   const Fields fields;
   const io::FileOptions series_options{io::FileKind::append, 1, static_cast<std::int64_t>(kept),

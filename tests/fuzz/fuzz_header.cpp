@@ -30,12 +30,12 @@ std::string read_all(const std::string& path, io::ReadBy by) {
         if (elements > static_cast<double>(most)) continue;
         const std::vector<double> values = in.read_all(variable);
         found.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
-      } catch (const io::Error& e) {
+      } catch (const Error& e) {
         if (std::strstr(e.what(), path.c_str()) == nullptr) std::abort();
         found += "error";
       }
     }
-  } catch (const io::Error& e) {
+  } catch (const Error& e) {
     if (std::strstr(e.what(), path.c_str()) == nullptr) std::abort();
     found = "error";
   }

@@ -1,5 +1,5 @@
 // Any bytes as a file of options: options, or an Error that names it. The first byte: which form.
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 #include "miniapp/model/options_file.hpp"
 #include "tests/fuzz/scratch_file.hpp"
 

@@ -3,7 +3,7 @@ the budgets those aimed at: a change that removes lines lowers its limit, and a 
 import pathlib
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM, TESTS = 38752, 22242  # budgets: 31 000, 19 000
+PROGRAM, TESTS = 38702, 22240  # budgets: 31 000, 19 000
 
 
 def lines(folders, endings):
@@ -12,7 +12,7 @@ def lines(folders, endings):
 
 
 def test_the_program_does_not_grow():
-    assert lines(("kernels", "io", "miniapp"), (".cpp", ".hpp")) <= PROGRAM
+    assert lines(("common", "kernels", "io", "miniapp"), (".cpp", ".hpp")) <= PROGRAM
 
 
 def test_its_tests_do_not_grow():

@@ -23,7 +23,7 @@ using nunatak::io::size_of;
 inline std::string message(const std::function<void()>& f) {
   try {
     f();
-  } catch (const nunatak::io::Error& e) {
+  } catch (const nunatak::Error& e) {
     return e.what();
   }
   return "no error";
@@ -56,7 +56,7 @@ inline void flip(const std::string& path, std::uintmax_t at) {
 inline std::vector<std::string> verify_alone(const std::string& manifest) {
   try {
     return nunatak::io::verify(MPI_COMM_SELF, manifest).complaints;
-  } catch (const nunatak::io::Error& e) {
+  } catch (const nunatak::Error& e) {
     return {e.what()};
   }
 }
@@ -64,7 +64,7 @@ inline std::vector<std::string> verify_alone(const std::string& manifest) {
 /// Two files have the same bytes if these numbers are the same.
 inline std::size_t file_hash(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw nunatak::io::Error("file '" + path + "': expected to read it");
+  if (!in) throw nunatak::Error("file '" + path + "': expected to read it");
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   return std::hash<std::string>()(bytes);
 }
@@ -89,7 +89,7 @@ public:
   Scratch() {
     std::string path = std::filesystem::temp_directory_path() / "nunatak_io_XXXXXX";
     on_rank_0([&] {
-      if (mkdtemp(path.data()) == nullptr) throw nunatak::io::Error("cannot create " + path);
+      if (mkdtemp(path.data()) == nullptr) throw nunatak::Error("cannot create " + path);
     });
     MPI_Bcast(path.data(), static_cast<int>(path.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
     m_path = path;

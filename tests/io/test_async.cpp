@@ -82,7 +82,7 @@ TEST_CASE("what does not go together with servers is refused, with the reason") 
   CHECK_REFUSED(options_of("serial/define=interleaved/transport=async:1"),
                 "expected -io_define upfront");
   CHECK_REFUSED(options_of("direct/pool=64KiB/transport=async:1"),
-                "option -io_pool: expected at least 1MiB");
+                "pool: expected a number of bytes (65536, 64KiB, 1MiB) from 1MiB");
   CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options_of("direct/transport=async:1")),
                 "expected servers that were set apart when the program began (-io_transport "
                 "async:1 on the command line), found none");
@@ -201,15 +201,15 @@ TEST_CASE("a server takes what comes while a call waits for the disk, whose erro
   io::call_in_thread(much, until_taken, take);
   CHECK(thread_of_call(much) != std::this_thread::get_id());
   CHECK(thread_of_call(much - 1) == std::this_thread::get_id());
-  const auto full = [] { throw io::Error("full"); };
-  CHECK_THROWS_AS(io::call_in_thread(much, full, take), io::Error);
+  const auto full = [] { throw Error("full"); };
+  CHECK_THROWS_AS(io::call_in_thread(much, full, take), Error);
   bool is_done = false;
-  const auto take_no_more = []() -> bool { throw io::Error("no more"); };
+  const auto take_no_more = []() -> bool { throw Error("no more"); };
   const auto slow_call = [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     is_done = true;
   };
-  CHECK_THROWS_AS(io::call_in_thread(much, slow_call, take_no_more), io::Error);
+  CHECK_THROWS_AS(io::call_in_thread(much, slow_call, take_no_more), Error);
   CHECK(is_done); // what it uses lives until then
 }
 

@@ -202,7 +202,7 @@ TEST_CASE("no line is lost when several runs append to a manifest") {
           const std::string name = std::to_string(run) + "." + std::to_string(n % 4);
           io::append_to_manifest(manifest, io::line_of({name, n, 0, 1}));
         }
-      } catch (const io::Error&) {
+      } catch (const Error&) {
         _exit(1);
       }
       _exit(0);

@@ -74,7 +74,7 @@ TEST_CASE("ways of writing that do not exist are refused, naming those that do")
   CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options), "file-per-aggregator:N, found 'boxes'");
   options = {};
   options.stripe = std::size_t{16} << 30;
-  CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options), "option -io_stripe: expected at most 1GiB");
+  CHECK_REFUSED(io::Writer(MPI_COMM_WORLD, options), "to 1GiB, found '16GiB'");
 }
 
 TEST_CASE("names that cannot be kept are refused before anything is written") {

@@ -247,7 +247,7 @@ public:
       m_seen.all_lasting = m_seen.all_lasting && slab.lasting && record == 8 &&
                            slab.start.size() == slab.stride.size();
     }
-    if (rank_in(MPI_COMM_WORLD) == m_fails_on) throw io::Error("no");
+    if (rank_in(MPI_COMM_WORLD) == m_fails_on) throw Error("no");
   }
   void wait() override { m_seen.waits += 1; }
   void close() override {}
@@ -280,7 +280,7 @@ TEST_CASE("the inner format gets equally many lasting pieces on all ranks, faile
       0, 8,
       {io::row_major(mine, reinterpret_cast<const std::byte*>(values.data()), Type::float64)});
   if (rank == size - 1) {
-    CHECK_THROWS_AS(format->wait(), io::Error);
+    CHECK_THROWS_AS(format->wait(), Error);
   } else {
     CHECK_NOTHROW(format->wait());
   }

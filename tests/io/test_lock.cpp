@@ -173,7 +173,7 @@ TEST_CASE("a lock that is removed while others take it is held by one of them at
           ::close(number);
           ::unlink((scratch / "holder").c_str());
           n += 1;
-        } catch (const io::Error& e) {
+        } catch (const Error& e) {
           if (std::strstr(e.what(), "another program writes it") == nullptr) _exit(2);
         }
       }

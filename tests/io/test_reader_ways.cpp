@@ -205,7 +205,7 @@ TEST_CASE("the cost of a way to read is what it did") {
   CHECK(cost(io::ReadBy::direct, 1 << 20).operations == 1);
 
   CHECK(io::read_by("serial") == io::ReadBy::serial);
-  CHECK_THROWS_AS(io::read_by("Serial"), io::Error);
+  CHECK_THROWS_AS(io::read_by("Serial"), Error);
 }
 
 TEST_CASE("a damaged chunk is an error on every rank, in every way") {
@@ -235,7 +235,7 @@ TEST_CASE("a damaged chunk is an error on every rank, in every way") {
   const io::Reader in(path, MPI_COMM_WORLD, options);
   const bool is_last = rank_in(MPI_COMM_WORLD) + 1 == size_of(MPI_COMM_WORLD);
   CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
-  CHECK_THROWS_AS(in.read_block_int("v", {is_last ? M : 0}, {M}), io::Error);
+  CHECK_THROWS_AS(in.read_block_int("v", {is_last ? M : 0}, {M}), Error);
   CHECK_NOTHROW(in.read_block_int("v", {0}, {M}));
 }
 

@@ -1,7 +1,7 @@
 // The reader of masks: exact on good files; on any other bytes an Error that names the file, never
 // a crash, a hang or a mask that is not what the header says.
+#include "common/error.hpp"
 #include "io/write/writer.hpp"
-#include "miniapp/base/error.hpp"
 #include "miniapp/kit/mask_source.hpp"
 #include "tests/io/scratch.hpp"
 

@@ -1,5 +1,4 @@
 // The table of options: the example of its header, values, errors, help.
-#include "miniapp/base/error.hpp"
 #include "miniapp/base/io_options.hpp"
 #include "miniapp/base/option_table.hpp"
 
@@ -82,11 +81,11 @@ TEST_CASE("options: bytes that are chosen by the program are called auto") {
   CHECK((options.buffer == 0 && options.stripe == 0));
   const std::string soon = "20s", later = "10min", odd = "20 parsecs";
   table.set("io_patience", &soon);
-  CHECK((options.patience.count == 20 && table.to_json()["io_patience"] == soon));
+  CHECK((options.patience == 20.0 && table.to_json()["io_patience"] == soon));
   table.set("io_patience", &later);
-  CHECK((options.patience.count == 600 && table.to_json()["io_patience"] == later));
+  CHECK((options.patience == 600.0 && table.to_json()["io_patience"] == "600s"));
   CHECK_THROWS_WITH(table.set("io_patience", &odd),
-                    ContainsSubstring("option -io_patience: expected a time (20s, 10min, 1h)"));
+                    ContainsSubstring("option -io_patience: expected a time such as"));
   const std::string none = "auto";
   CHECK_THROWS_WITH(table.set("io_pool", &none),
                     ContainsSubstring("option -io_pool: expected a number of bytes"));

@@ -1,6 +1,4 @@
 // Units of options and files.
-#include "miniapp/base/error.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/base/units.hpp"
 
 #include <catch2/catch_test_macros.hpp>

@@ -5,7 +5,7 @@
 // domain.
 #pragma once
 
-#include "miniapp/base/error.hpp"
+#include "common/error.hpp"
 #include "miniapp/base/loop_ranks.hpp"
 #include "miniapp/model/grid.hpp"
 #include "miniapp/model/petsc_error.hpp"

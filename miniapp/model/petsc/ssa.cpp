@@ -1,9 +1,10 @@
 // See ssa.hpp. SNES iterates; its callbacks return residual and matrix from kernels/ssa/loops.hpp.
 #include "miniapp/model/petsc/ssa.hpp"
 
+#include "common/error.hpp"
+#include "common/text.hpp"
 #include "kernels/ssa/assembly.hpp"
 #include "kernels/ssa/newton.hpp"
-#include "miniapp/base/parse.hpp"
 #include "miniapp/model/petsc_error.hpp"
 
 #include <petscsnes.h>

@@ -33,7 +33,7 @@ OPTIONS = [
     (("-ssa_ksp_tipe", "cg"), ("-ssa_ksp_tipe",)),
     (("-run_wall", 400 * "9", "-o", "o.nc"), ("option -run_wall", "expected")),
     (("-spatial_file", "s.nc", "-spatial_every", "1e-9"), ("option -spatial_every", "at least 1e-6")),
-    (("-io_align", "16GiB", "-o", "o.nc"), ("option -io_align: expected at most 1GiB, found 16GiB",)),
+    (("-io_align", "16GiB", "-o", "o.nc"), ("option -io_align: expected a number of bytes", "to 1GiB, found '16GiB'")),
     (("-io_format", "netcdf4", "-io_chunk", "q=3", "-o", "o.nc"), ("option -io_chunk", "'q'")),
     (("-io_format", "netcdf4", "-io_chunk", "x", "-o", "o.nc"), ("option -io_chunk", "'x'")),
 ]

@@ -248,7 +248,7 @@ def test_raw_writes_alone(bench, tmp_path):
     ("-workload pism:G1km -scale 100", ["bytes free on the disk", "found", "-scale"]),
     ("-io_formt null", ["unknown option", "did you mean -io_format?"]),
     ("-raw 1e30", ["option -raw", "at most 1e+18"]),
-    ("-io_header 3GiB -methods hybrid", ["option -io_header: expected at most 1GiB"]),
+    ("-io_header 3GiB -methods hybrid", ["option -io_header: expected a number of bytes", "to 1GiB, found '3GiB'"]),
     ("-io_hints " + 300 * "k" + "=1", ["option -io_hints", "characters"]),
     ("-report nowhere/out.json", ["-report", "nowhere/out.json"]),
     *[(f"-o {place}", [f"option -o: expected a folder, found '{place}'"]) for place in ("nowhere/deep", "/dev/null")],

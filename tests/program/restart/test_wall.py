@@ -112,7 +112,7 @@ def test_a_run_that_is_done_has_status_0(nunatak, tmp_path):
                                            ("0.5 hour", 1800), ("1e3 s", 1000)])
 def test_ways_to_write_a_time(nunatak, tmp_path, text, seconds):
     nunatak("-init", "dome", "-grid_Mx", "11", "-grid_Mz", "5", "-run_wall", text, "-o", "o.nc", "-report", "r.json", status=0)
-    assert json.loads((tmp_path / "r.json").read_text())["options"]["run_wall"] == f"{seconds} s"
+    assert json.loads((tmp_path / "r.json").read_text())["options"]["run_wall"] == f"{seconds}s"
 
 
 @pytest.mark.parametrize("text", ["0", "soon", "-5h", "3h50", "1:2:3:4", "5 kg", "nan", "1e400 s"])

@@ -1,16 +1,10 @@
-// Names of files, and text from files and users that is printed.
+// Names of the files that the programs write, and of those that io keeps beside them.
 #pragma once
 
 #include <cstddef>
 #include <string>
 
-namespace nunatak::io {
-
-/// JSON can hold only text that is UTF-8.
-bool is_utf8(const std::string& text);
-
-/// Control characters as \x1b, for a terminal obeys them; at most `most` bytes.
-std::string printable(const std::string& text, std::size_t most = 200);
+namespace nunatak {
 
 /// What follows a name while its file is written.
 constexpr const char *temporary_suffix = ".tmp", *lock_suffix = ".lock",
@@ -30,4 +24,4 @@ bool is_subfile_of(const std::string& name, const std::string& whole);
 /// allow, and none that io takes itself (manifest.jsonl, NAME.tmp, NAME.lock).
 void require_name(const std::string& path, const std::string& suffix, const std::string& what);
 
-} // namespace nunatak::io
+} // namespace nunatak

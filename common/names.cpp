@@ -1,48 +1,13 @@
-#include "io/base/names.hpp"
+#include "common/names.hpp"
 
-#include "io/base/error.hpp"
+#include "common/error.hpp"
+#include "common/text.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
 #include <climits>
 #include <cstdio>
 #include <filesystem>
 
-namespace nunatak::io {
-
-namespace {
-
-bool is_control(unsigned char c) { return c < 0x20 || c == 0x7f; }
-
-/// A control character of UTF-8: U+0080 to U+009F.
-bool is_c1(const std::string& text, std::size_t n) {
-  const auto c = static_cast<unsigned char>(text[n]);
-  return n > 0 && text[n - 1] == '\xc2' && c >= 0x80 && c < 0xa0;
-}
-
-} // namespace
-
-bool is_utf8(const std::string& text) {
-  try {
-    return !nlohmann::json(text).dump().empty();
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
-}
-
-std::string printable(const std::string& text, std::size_t most) {
-  const bool is_known = is_utf8(text);
-  std::string result;
-  for (std::size_t n = 0; n < std::min(text.size(), most); ++n) {
-    const auto c = static_cast<unsigned char>(text[n]);
-    char hex[8];
-    std::snprintf(hex, sizeof hex, "\\x%02x", c);
-    const bool is_plain = c < 0x80 ? !is_control(c) : is_known && !is_c1(text, n);
-    result += is_plain ? std::string(1, text[n]) : std::string(hex);
-  }
-  return result + (text.size() > most ? "..." : "");
-}
+namespace nunatak {
 
 std::string manifest_of(const std::string& path) {
   return (std::filesystem::path(path).parent_path() / "manifest.jsonl").string();
@@ -50,9 +15,7 @@ std::string manifest_of(const std::string& path) {
 
 std::string with_suffix(const std::string& path, const std::string& suffix) {
   const std::string tmp = temporary_suffix;
-  const bool is_temporary =
-      path.size() >= tmp.size() && path.compare(path.size() - tmp.size(), tmp.size(), tmp) == 0;
-  if (!is_temporary) return path + suffix;
+  if (!ends_with(path, tmp)) return path + suffix;
   return path.substr(0, path.size() - tmp.size()) + suffix + tmp;
 }
 
@@ -84,4 +47,4 @@ void require_name(const std::string& path, const std::string& suffix, const std:
   }
 }
 
-} // namespace nunatak::io
+} // namespace nunatak
