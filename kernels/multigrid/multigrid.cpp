@@ -61,7 +61,26 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
   if (!m_levels.back().parts.empty()) {
     const Level& last = m_levels.back();
     m_last = LastLevel<Real>(last.parts[0], last.holders.decomposition());
+    if (!loops_on_host) put_coarse_levels_together();
   }
+}
+
+// Of one rank, below the finest grid, with no ghosts to exchange.
+template <class Real> void Multigrid<Real>::put_coarse_levels_together() {
+  std::vector<CoarseLevel<Real>> levels;
+  const auto is_finer = [](const Level& level) { return level.next == Next::coarser; };
+  for (std::size_t l = m_levels.size() - 1; l-- > 1;) {
+    const Level& level = m_levels[l];
+    const Decomposition& d = level.holders.decomposition();
+    if (!is_finer(level) || d.size() > 1 || d.periodic_x || d.periodic_y ||
+        level.parts[0].active.size() > CoarseLevels<Real>::most_cells ||
+        std::none_of(m_levels.begin(), m_levels.begin() + static_cast<std::ptrdiff_t>(l), is_finer))
+      break;
+    levels.emplace(levels.begin(), level.parts[0], m_levels[l + 1].parts[0], level.x[0], level.y[0],
+                   level.polynomial);
+    m_first_coarse = l;
+  }
+  if (m_first_coarse > 0) m_coarse = CoarseLevels<Real>(levels, m_last);
 }
 
 // One rank has the last level and levels of few unknowns, but never a large merged patch.
@@ -215,6 +234,10 @@ template <class Real> void Multigrid<Real>::work(Level& level, int visits, int f
 template <class Real> void Multigrid<Real>::set_operator() {
   for (std::size_t l = 0; l < m_levels.size(); ++l) {
     Level& level = m_levels[l];
+    if (m_first_coarse > 0 && l >= m_first_coarse) {
+      work(level, visits_of_operator);
+      continue;
+    }
     if (level.next == Next::merged) {
       level.merge.gather(36, data(level, &NinePoint<Real>::A),
                          data(m_levels[l + 1], &NinePoint<Real>::A));
@@ -232,7 +255,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
   if (m_levels.back().parts.empty()) return;
   const Level& last = m_levels.back(); // on one rank
   const Turn turn(*m_all, last.holders.member(0));
-  m_last.find_inverse();
+  m_first_coarse > 0 ? m_coarse.set_operator() : m_last.find_inverse();
   const std::int64_t cells = last.parts[0].size();
   last.holders.all().work(last.holders.place(0),
                           visits_of_inverse * cells * cells * cells); // 53 us for 25 cells
@@ -243,6 +266,12 @@ template <class Real> void Multigrid<Real>::set_operator() {
 template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_residual) {
   Level& level = m_levels[l];
   if (level.parts.empty()) return; // computed by other ranks
+  if (m_first_coarse > 0 && l == m_first_coarse) {
+    const Turn turn(*m_all, level.holders.member(0));
+    m_coarse.cycle();
+    for (; l + 1 < m_levels.size(); ++l) work(m_levels[l], visits_of_smoothing(m_levels[l]));
+    return work(m_levels[l], visits_of_bottom);
+  }
   if (level.next == Next::none) {
     {
       const Turn turn(*m_all, level.holders.member(0));

@@ -20,6 +20,7 @@
 //               blocks of neighbouring patches go to one rank each; levels of few unknowns go to
 //               rank 0. The other ranks wait.
 //  last level   last_level.hpp: its inverse, in double precision
+//  on a GPU     coarse levels of one rank are computed in one launch (coarse_levels.hpp)
 //
 // In single precision (Real = float) within a Krylov method in double, memory traffic is halved. On
 // one thread of a CPU the loops of a level run row by row together, so that the matrix is read once
@@ -36,6 +37,7 @@
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
+#include "kernels/multigrid/coarse_levels.hpp"
 #include "kernels/multigrid/last_level.hpp"
 #include "kernels/multigrid/smoother.hpp"
 #include "kernels/multigrid/transfer.hpp"
@@ -108,6 +110,7 @@ private:
   /// Side of the blocks of patches to merge next; 1: none. `least`: lower bound of unknown cells.
   int side_of_blocks(std::int64_t least, Halving halving) const;
   void count_unknowns(Ranks& ranks);
+  void put_coarse_levels_together();
 
   void cycle(std::size_t l, bool with_residual);
   /// Later steps of the smoother, after one that is valid in rings 0 to `ring`; then r, if wanted.
@@ -136,6 +139,8 @@ private:
   std::vector<Level> m_levels;
   std::array<std::int64_t, 64> m_unknown_cells{}; ///< per grid
   LastLevel<Real> m_last;
+  std::size_t m_first_coarse = 0; ///< the first of the levels in m_coarse; 0: none
+  CoarseLevels<Real> m_coarse;
 };
 
 extern template class Multigrid<float>; // multigrid.cpp

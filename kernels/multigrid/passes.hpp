@@ -85,19 +85,30 @@ private:
   }
 };
 
+/// The cells of a part, on a GPU.
+struct Visited {
+  const unsigned* marks; ///< as in RowOfBlocks
+  int cells, stride;
+  Rectangle owned;
+
+  template <class Real>
+  explicit Visited(const NinePoint<Real>& part)
+      : marks(part.marks.data()), cells(static_cast<int>(part.active.size())),
+        stride(part.stride()), owned(part.owned) {}
+  /// pass(Lane) if the cell at position c is an unknown in rings 0 (owned) to `last`.
+  template <class P> KOKKOS_INLINE_FUNCTION void visit(int c, int last, const P& pass) const {
+    const int n = c / lanes, k = c % lanes, j = c / stride;
+    if ((marks[n] >> k & 1u) != 0 && owned.ring(j, c % stride) <= last) pass(Lane{n * lanes, k, j});
+  }
+};
+
 /// pass(Lane) for each unknown in rings 0 (owned) to `last`, on a GPU.
 template <class Real, class P>
 void for_each_unknown(const char* label, const NinePoint<Real>& part, int last, const P& pass) {
-  const auto marks = part.marks;
-  const Rectangle owned = part.owned;
-  const int stride = part.stride();
+  const Visited all(part);
   Kokkos::parallel_for(
-      label, Kokkos::RangePolicy<Exec>(0, static_cast<int>(part.active.size())),
-      KOKKOS_LAMBDA(int c) {
-        const int n = c / lanes, k = c % lanes, j = c / stride;
-        if ((marks(n) >> k & 1u) != 0 && owned.ring(j, c % stride) <= last)
-          pass(Lane{n * lanes, k, j});
-      });
+      label, Kokkos::RangePolicy<Exec>(0, all.cells),
+      KOKKOS_LAMBDA(int c) { all.visit(c, last, pass); });
 }
 
 template <class Real> class Passes {
@@ -107,15 +118,15 @@ public:
 
   /// A pass over the unknowns in rings 0 (owned) to `last`, before or in run().
   template <int N, class To, class F>
-  void add(const char* label, int last, const To& to, const F& compute) {
-    add(label, *m_part, HatAxis{}, last, Pass<Real, N, To, F>{to, compute});
+  void add(const char* label, int last, const Pass<Real, N, To, F>& pass) {
+    add(label, *m_part, HatAxis{}, last, pass);
   }
   /// A pass over the owned unknowns of the next coarser grid, `y` the axis between both. It
   /// computes values at a coarse point from values at the fine point below and around it.
   template <int N, class To, class F>
-  void add_coarse(const char* label, const NinePoint<Real>& coarse, const HatAxis& y, const To& to,
-                  const F& compute) {
-    add(label, coarse, y, 0, Pass<Real, N, To, F>{to, compute});
+  void add_coarse(const char* label, const NinePoint<Real>& coarse, const HatAxis& y,
+                  const Pass<Real, N, To, F>& pass) {
+    add(label, coarse, y, 0, pass);
   }
 
   /// Runs the passes that were added since the last call. No communication may be needed between.

@@ -109,109 +109,137 @@ template <class Real> struct Smoothing {
 
 /// (S D)^-1. A block D that is singular to rounding is replaced by its trace times the identity,
 /// which is not smaller.
+template <class Real> struct InverseOfDiagonal {
+  const Real* A;
+  KOKKOS_INLINE_FUNCTION void operator()(const Lane& p, Real* out) const {
+    const Real* row = A + 36 * static_cast<std::ptrdiff_t>(p.first) + p.lane;
+    const double uu = row[16 * lanes], uv = row[17 * lanes], vv = row[19 * lanes];
+    const double trace = uu + vv, det = uu * vv - uv * uv;
+    const bool regular = det > 1e-6 * trace * trace;
+    // divisions without a condition, so that the loop over lanes is vectorised
+    const double of_trace = 1.0 / trace, other = trace > 0.0 ? of_trace : 0.0;
+    const double vv_of_det = vv / det, uv_of_det = -uv / det, uu_of_det = uu / det;
+    const auto q0 = static_cast<Real>(regular ? vv_of_det : other);
+    const auto q1 = static_cast<Real>(regular ? uv_of_det : 0.0);
+    const auto q3 = static_cast<Real>(regular ? uu_of_det : other);
+    Real sum[4] = {};
+    const auto add_three = [&] {
+      for (int n = 0; n < 3; ++n, row += 4 * lanes) {
+        sum[0] += Kokkos::abs(q0 * row[0] + q1 * row[2 * lanes]);
+        sum[1] += Kokkos::abs(q0 * row[lanes] + q1 * row[3 * lanes]);
+        sum[2] += Kokkos::abs(q1 * row[0] + q3 * row[2 * lanes]);
+        sum[3] += Kokkos::abs(q1 * row[lanes] + q3 * row[3 * lanes]);
+      }
+    };
+    add_three();
+    add_three();
+    add_three();
+    const Real u = sum[0] + sum[1], v = sum[2] + sum[3], S = u > v ? u : v;
+    const Real of_S = 1 / S, scale = S > 0 ? of_S : 0;
+    out[0] = scale * q0;
+    out[lanes] = out[2 * lanes] = scale * q1;
+    out[3 * lanes] = scale * q3;
+  }
+};
+template <class Real> auto inverse_of_diagonal(const NinePoint<Real>& part) {
+  return Pass<Real, 4, CellValues<Real>, InverseOfDiagonal<Real>>{part.inverse, {part.A.first}};
+}
 template <class Real> void invert_diagonal(Passes<Real>& passes, int ring) {
-  const Real* const A = passes.part().A.first;
-  const CellValues<Real> inverse = passes.part().inverse;
-  passes.template add<4>(
-      "multigrid: inverses", ring, inverse, KOKKOS_LAMBDA(const Lane& p, Real* out) {
-        const Real* row = A + 36 * static_cast<std::ptrdiff_t>(p.first) + p.lane;
-        const double uu = row[16 * lanes], uv = row[17 * lanes], vv = row[19 * lanes];
-        const double trace = uu + vv, det = uu * vv - uv * uv;
-        const bool regular = det > 1e-6 * trace * trace;
-        // divisions without a condition, so that the loop over lanes is vectorised
-        const double of_trace = 1.0 / trace, other = trace > 0.0 ? of_trace : 0.0;
-        const double vv_of_det = vv / det, uv_of_det = -uv / det, uu_of_det = uu / det;
-        const auto q0 = static_cast<Real>(regular ? vv_of_det : other);
-        const auto q1 = static_cast<Real>(regular ? uv_of_det : 0.0);
-        const auto q3 = static_cast<Real>(regular ? uu_of_det : other);
-        Real sum[4] = {};
-        const auto add_three = [&] {
-          for (int n = 0; n < 3; ++n, row += 4 * lanes) {
-            sum[0] += Kokkos::abs(q0 * row[0] + q1 * row[2 * lanes]);
-            sum[1] += Kokkos::abs(q0 * row[lanes] + q1 * row[3 * lanes]);
-            sum[2] += Kokkos::abs(q1 * row[0] + q3 * row[2 * lanes]);
-            sum[3] += Kokkos::abs(q1 * row[lanes] + q3 * row[3 * lanes]);
-          }
-        };
-        add_three();
-        add_three();
-        add_three();
-        const Real u = sum[0] + sum[1], v = sum[2] + sum[3], S = u > v ? u : v;
-        const Real of_S = 1 / S, scale = S > 0 ? of_S : 0;
-        out[0] = scale * q0;
-        out[lanes] = out[2 * lanes] = scale * q1;
-        out[3 * lanes] = scale * q3;
-      });
+  passes.add("multigrid: inverses", ring, inverse_of_diagonal(passes.part()));
 }
 
 /// x = 0, r = b and d, in the owned unknowns.
+template <class Real> struct StartFromZero {
+  Smoothing<Real> s;
+  Real scale;
+  KOKKOS_INLINE_FUNCTION void operator()(const Lane& p, Real* out) const {
+    const Pair<Real> r = s.of(s.b, p);
+    s.put({0, 0}, out);
+    s.put(r, out + 2 * lanes);
+    s.put(s.first_step(p, r, scale), out + 4 * lanes);
+  }
+};
 template <class Real> void start_from_zero(Passes<Real>& passes, const Chebyshev& polynomial) {
   const NinePoint<Real>& part = passes.part();
-  const Smoothing<Real> s(part);
-  const auto scale = static_cast<Real>(1.0 / polynomial.theta());
-  passes.template add<6>(
-      "multigrid: start", 0, planes(part.x, part.r, part.d),
-      KOKKOS_LAMBDA(const Lane& p, Real* out) {
-        const Pair<Real> r = s.of(s.b, p);
-        s.put({0, 0}, out);
-        s.put(r, out + 2 * lanes);
-        s.put(s.first_step(p, r, scale), out + 4 * lanes);
-      });
+  passes.add("multigrid: start", 0,
+             Pass<Real, 6, Planes<Real, 6>, StartFromZero<Real>>{
+                 planes(part.x, part.r, part.d),
+                 {Smoothing<Real>(part), static_cast<Real>(1.0 / polynomial.theta())}});
 }
 
 /// r = b - A x, and d. Needs x.
+template <class Real> struct FirstStep {
+  Smoothing<Real> s;
+  Real scale;
+  KOKKOS_INLINE_FUNCTION void operator()(const Lane& p, Real* out) const {
+    const Pair<Real> r = s.residual(s.b, s.x, p);
+    s.put(r, out);
+    s.put(s.first_step(p, r, scale), out + 2 * lanes);
+  }
+};
+template <class Real> auto first_step(const NinePoint<Real>& part, const Chebyshev& polynomial) {
+  return Pass<Real, 4, Planes<Real, 4>, FirstStep<Real>>{
+      planes(part.r, part.d), {Smoothing<Real>(part), static_cast<Real>(1.0 / polynomial.theta())}};
+}
 template <class Real> void start(Passes<Real>& passes, const Chebyshev& polynomial, int ring) {
-  const NinePoint<Real>& part = passes.part();
-  const Smoothing<Real> s(part);
-  const auto scale = static_cast<Real>(1.0 / polynomial.theta());
-  passes.template add<4>(
-      "multigrid: residual", ring, planes(part.r, part.d), KOKKOS_LAMBDA(const Lane& p, Real* out) {
-        const Pair<Real> r = s.residual(s.b, s.x, p);
-        s.put(r, out);
-        s.put(s.first_step(p, r, scale), out + 2 * lanes);
-      });
+  passes.add("multigrid: residual", ring, first_step(passes.part(), polynomial));
 }
 
 /// x += d in the owned unknowns.
+template <class Real> struct LastMove {
+  Smoothing<Real> s;
+  KOKKOS_INLINE_FUNCTION void operator()(const Lane& p, Real* out) const {
+    s.put(s.sum(s.x, s.d, p), out);
+  }
+};
+template <class Real> auto last_move(const NinePoint<Real>& part) {
+  return Pass<Real, 2, Planes<Real, 2>, LastMove<Real>>{planes(part.x), {Smoothing<Real>(part)}};
+}
 template <class Real> void move(Passes<Real>& passes) {
-  const Smoothing<Real> s(passes.part());
-  passes.template add<2>(
-      "multigrid: move", 0, planes(passes.part().x),
-      KOKKOS_LAMBDA(const Lane& p, Real* out) { s.put(s.sum(s.x, s.d, p), out); });
+  passes.add("multigrid: move", 0, last_move(passes.part()));
 }
 
-/// x += d, r -= A d, and the next step e = keep d + push (S D)^-1 r. Swaps d and e for later
-/// passes. Needs d.
+/// x += d, r -= A d, and the next step e = keep d + push (S D)^-1 r. Needs d.
+template <class Real> struct NextStep {
+  Smoothing<Real> s;
+  Real keep, push;
+  KOKKOS_INLINE_FUNCTION void operator()(const Lane& p, Real* out) const {
+    const Pair<Real> d = s.of(s.d, p), r = s.residual(s.r, s.d, p);
+    const Real* q = s.inverse_of(p);
+    Pair<Real> e;
+    // lab 7 begin: the next step | stub: throw "lab 7: not written yet";
+    e.u = keep * d.u + push * (q[0] * r.u + q[lanes] * r.v);
+    e.v = keep * d.v + push * (q[2 * lanes] * r.u + q[3 * lanes] * r.v);
+    // lab 7 end
+    s.put(s.sum(s.x, s.d, p), out);
+    s.put(r, out + 2 * lanes);
+    s.put(e, out + 4 * lanes);
+  }
+};
+template <class Real> auto next_step(const NinePoint<Real>& part, const ChebyshevSteps& factors) {
+  return Pass<Real, 6, Planes<Real, 6>, NextStep<Real>>{
+      planes(part.x, part.r, part.e),
+      {Smoothing<Real>(part), static_cast<Real>(factors.keep), static_cast<Real>(factors.push)}};
+}
+/// Swaps d and e for later passes.
 template <class Real> void step(Passes<Real>& passes, const ChebyshevSteps& factors, int ring) {
-  NinePoint<Real>& part = passes.part();
-  const Smoothing<Real> s(part);
-  const auto keep = static_cast<Real>(factors.keep), push = static_cast<Real>(factors.push);
-  passes.template add<6>(
-      "multigrid: step", ring, planes(part.x, part.r, part.e),
-      KOKKOS_LAMBDA(const Lane& p, Real* out) {
-        const Pair<Real> d = s.of(s.d, p), r = s.residual(s.r, s.d, p);
-        const Real* q = s.inverse_of(p);
-        Pair<Real> e;
-        // lab 7 begin: the next step | stub: throw "lab 7: not written yet";
-        e.u = keep * d.u + push * (q[0] * r.u + q[lanes] * r.v);
-        e.v = keep * d.v + push * (q[2 * lanes] * r.u + q[3 * lanes] * r.v);
-        // lab 7 end
-        s.put(s.sum(s.x, s.d, p), out);
-        s.put(r, out + 2 * lanes);
-        s.put(e, out + 4 * lanes);
-      });
-  std::swap(part.d, part.e);
+  passes.add("multigrid: step", ring, next_step(passes.part(), factors));
+  std::swap(passes.part().d, passes.part().e);
 }
 
 /// x += d, r -= A d, in the owned unknowns. Needs d.
+template <class Real> struct LastStep {
+  Smoothing<Real> s;
+  KOKKOS_INLINE_FUNCTION void operator()(const Lane& p, Real* out) const {
+    s.put(s.sum(s.x, s.d, p), out);
+    s.put(s.residual(s.r, s.d, p), out + 2 * lanes);
+  }
+};
 template <class Real> void finish(Passes<Real>& passes) {
-  const Smoothing<Real> s(passes.part());
-  passes.template add<4>(
-      "multigrid: finish", 0, planes(passes.part().x, passes.part().r),
-      KOKKOS_LAMBDA(const Lane& p, Real* out) {
-        s.put(s.sum(s.x, s.d, p), out);
-        s.put(s.residual(s.r, s.d, p), out + 2 * lanes);
-      });
+  const NinePoint<Real>& part = passes.part();
+  passes.add("multigrid: finish", 0,
+             Pass<Real, 4, Planes<Real, 4>, LastStep<Real>>{planes(part.x, part.r),
+                                                            {Smoothing<Real>(part)}});
 }
 
 } // namespace nunatak

@@ -81,7 +81,7 @@ int run(const char* expected_file, Halo halo) {
   for (int n = 1; n < 3; ++n) one.step(), six.step();
   if (!loops_on_host) {
     std::cout << counts.all_loops() << " launches, " << counts.all_waits() << " waits from rest\n";
-    if (counts.all_loops() > 1186 || counts.all_waits() > 81)
+    if (counts.all_loops() > 327 || counts.all_waits() > 58)
       return 1; // on a GPU they are what a step takes; a change that needs fewer lowers the limits
   }
   const auto of_one = hashes(one);
