@@ -41,15 +41,13 @@ std::size_t parse_bytes(const std::string& text, std::size_t min, std::size_t ma
               " to " + text_of(max) + ", found '" + text + "'");
 }
 
-/// "box:2" fits "box:N", "async:2+1" fits "async:N+N".
+/// "box:2" fits "box:N".
 bool fits(const std::string& word, const std::string& form) {
   const std::size_t n = form.find('N');
-  if (n == std::string::npos) return word == form;
-  if (word.substr(0, n) != form.substr(0, n)) return false;
-  const std::string rest = word.substr(std::min(n, word.size())), number = number_in(rest);
-  const bool is_count = !number.empty() && number.size() < 8 && std::stoi(number) >= 1 &&
-                        std::stoi(number) <= 1000000;
-  return is_count && fits(rest.substr(number.size()), form.substr(n + 1));
+  if (n == std::string::npos || word.substr(0, n) != form.substr(0, n)) return word == form;
+  const std::string number = word.substr(n);
+  return !number.empty() && number == number_in(number) && number.size() < 8 &&
+         std::stoi(number) >= 1 && std::stoi(number) <= 1000000;
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/grid/array.hpp"
+#include "miniapp/base/records.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>
@@ -14,13 +15,6 @@ namespace nunatak::bench {
 using SteadyClock = std::chrono::steady_clock;
 inline double seconds_since(SteadyClock::time_point begin) {
   return std::chrono::duration<double>(SteadyClock::now() - begin).count();
-}
-
-/// The mean of the two middle values if their number is even.
-inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
 /// Runs on all processes together, in the memory nearest to the loops: on a GPU its own.

@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 using namespace nunatak;
-using bench::median;
 using Json = nlohmann::ordered_json;
 
 namespace {

@@ -63,9 +63,8 @@ std::vector<Option> rows_of(Options& o) {
       choice("layout", o.layout, layout_words(),
              "redistribution of values before they are written (default: auto for direct on "
              "several ranks, else native); N aggregators per node"),
-      choice("transport", o.transport, "sync|async:N|async:N+N",
-             "writing by the compute ranks (sync), or by N servers, ranks that do not compute "
-             "(N+N: others for files that grow)")};
+      choice("transport", o.transport, "sync|async:N",
+             "writing by the compute ranks (sync), or by N servers, ranks that do not compute")};
   for (const FormatRow& format : formats())
     for (const FormatOption& option : format.options) rows.push_back(own_row(option, o));
   rows.insert(

@@ -24,11 +24,6 @@ template <class T> Type stored_as(T /*zero*/) {
   }
 }
 
-/// int64 holds all values of the type.
-bool is_integer(Type type) {
-  return type != Type::float32 && type != Type::float64 && type != Type::uint64;
-}
-
 /// The method that `automatic` selects. Collective.
 ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
   if (by != ReadBy::automatic) return by;
@@ -163,13 +158,12 @@ void Reader::check_block(const std::string& variable, const Box& box) const {
 }
 
 /// Memory for the values of a box, which the variable must have.
-template <class T>
-std::vector<T> Reader::allocate(const std::string& variable, const Box& box) const {
+std::vector<double> Reader::allocate(const std::string& variable, const Box& box) const {
   check_block(variable, box);
   double elements = 1.0;
   for (const std::size_t n : box.count) elements *= static_cast<double>(n);
   try {
-    if (elements < 0x1p48) return std::vector<T>(box.elements());
+    if (elements < 0x1p48) return std::vector<double>(box.elements());
   } catch (const std::bad_alloc&) { // the same error as above
   }
   fail("variable '" + variable + "': expected memory for " + in_words(box.count) +
@@ -189,20 +183,17 @@ Packing Reader::packing(const std::string& variable) const {
 }
 
 /// The values of a box, converted only in type, in `values`. Collective; it may fail on one rank.
-template <class T>
 void Reader::read_as(const std::string& variable, const Box& box, Type type,
-                     std::vector<T>& values) const {
+                     std::vector<double>& values) const {
   with_number(type, [&](auto stored) {
-    static_assert(sizeof stored <= sizeof(T));
     const std::size_t n = values.size();
     auto* const to = reinterpret_cast<std::byte*>(values.data());
-    std::byte* const from = to + n * (sizeof(T) - sizeof stored);
+    std::byte* const from = to + n * (sizeof(double) - sizeof stored);
     m_source->read(id(variable), box, stored_as(stored), from);
-    if constexpr (std::is_same_v<decltype(stored), T>) return;
+    if constexpr (std::is_same_v<decltype(stored), double>) return;
     for (std::size_t i = 0; i < n; ++i) {
       std::memcpy(&stored, from + i * sizeof stored, sizeof stored);
-      const T value = static_cast<T>(stored);
-      std::memcpy(to + i * sizeof(T), &value, sizeof(T));
+      values[i] = static_cast<double>(stored);
     }
   });
 }
@@ -233,7 +224,7 @@ std::vector<double> Reader::read_block(const std::string& variable, const Indice
   std::vector<double> values;
   const Watchdog::Scope scope(m_path, "read");
   agree(m_comm, [&] {
-    values = allocate<double>(variable, box);
+    values = allocate(variable, box);
     packing = this->packing(variable);
   });
   agree(m_comm, [&] {
@@ -241,37 +232,6 @@ std::vector<double> Reader::read_block(const std::string& variable, const Indice
     packing->unpack(values);
   });
   check_limits(variable, *packing, values);
-  return values;
-}
-
-std::vector<std::int64_t> Reader::read_block_int(const std::string& variable, const Indices& start,
-                                                 const Indices& count) const {
-  const Box box{start, count};
-  std::optional<Packing> packing;
-  std::vector<std::int64_t> values;
-  std::vector<double> numbers;
-  const Watchdog::Scope scope(m_path, "read");
-  agree(m_comm, [&] {
-    values = allocate<std::int64_t>(variable, box);
-    packing = this->packing(variable);
-    if (!is_integer(packing->type) || packing->is_packed) numbers = allocate<double>(variable, box);
-  });
-  agree(m_comm, [&] {
-    if (is_integer(packing->type) && !packing->is_packed) {
-      read_as(variable, box, packing->type, values);
-      return;
-    }
-    read_as(variable, box, packing->type, numbers);
-    packing->unpack(numbers);
-    for (std::size_t n = 0; n < numbers.size(); ++n) {
-      const double v = packing->id(numbers[n]);
-      if (!(std::abs(v) < 0x1p53 && v == std::trunc(v))) {
-        fail("variable '" + variable + "': expected whole numbers, found " +
-             std::to_string(numbers[n]));
-      }
-      values[n] = static_cast<std::int64_t>(v);
-    }
-  });
   return values;
 }
 

@@ -15,7 +15,6 @@
 #include "io/read/source.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -98,11 +97,6 @@ public:
   std::vector<double> read_block(const std::string& variable, const Indices& start,
                                  const Indices& count) const;
 
-  /// The same for whole numbers. Integers that are not packed are returned as stored, without
-  /// fill values and limits; others are ids (Packing::id), an Error if missing or not whole.
-  std::vector<std::int64_t> read_block_int(const std::string& variable, const Indices& start,
-                                           const Indices& count) const;
-
   /// One record (by default the last) of a variable whose first dimension is unlimited or named
   /// "time"; `start` and `count` are of the other dimensions. Other variables are read as they are.
   std::vector<double> read_record(const std::string& variable, const Indices& start,
@@ -118,10 +112,9 @@ private:
   std::size_t id(const std::string& variable) const;
   const Attribute* attribute(const std::string& variable, const std::string& name) const;
   void check_block(const std::string& variable, const Box& box) const;
-  template <class T> std::vector<T> allocate(const std::string& variable, const Box& box) const;
-  template <class T>
+  std::vector<double> allocate(const std::string& variable, const Box& box) const;
   void read_as(const std::string& variable, const Box& box, Type type,
-               std::vector<T>& values) const;
+               std::vector<double>& values) const;
   void check_limits(const std::string& variable, const Packing& packing,
                     const std::vector<double>& values) const;
 

@@ -63,7 +63,7 @@ public:
     const std::vector<Option> rows = rows_of(m_options);
     Packer action(Action::writer, m_number, rows.size());
     for (const Option& row : rows) action.add(row.value());
-    m_servers.act_on_all(action);
+    m_servers.act(action);
   }
 
   /// After an error, perhaps on this rank alone, servers may wait for values that never come, and
@@ -87,14 +87,12 @@ public:
     const Watchdog::Scope scope(m_servers.path(), "finish");
     wait_for_agreement();
     std::vector<ServerReport> reports;
-    m_servers.act_on_all(Packer(Action::finish, m_number));
+    m_servers.act(Packer(Action::finish, m_number));
     wait_on_rank_0(m_comm, [&] {
-      for (int g = 0; g < m_servers.n_groups(); ++g) {
-        auto& said = m_servers.reports(m_number, g);
-        for (Nap nap; said.empty(); nap.sleep()) m_servers.hear();
-        reports.push_back(said.front());
-        said.pop_front();
-      }
+      auto& said = m_servers.reports(m_number);
+      for (Nap nap; said.empty(); nap.sleep()) m_servers.hear();
+      reports.push_back(said.front());
+      said.pop_front();
       if (!m_servers.error().empty()) throw Error(m_servers.error());
     });
     return reports;
@@ -105,10 +103,10 @@ public:
   const Options& options() const { return m_options; }
   const Ring& ring() const { return m_ring; }
 
-  /// Send `slab`, packed as `type`, which lies in box `b` of a server (its number in the group).
+  /// Send `slab`, packed as `type`, which lies in box `b` of a server (its number).
   /// Returns the number of messages; their bytes are added to `bytes`.
-  std::int64_t send(int group, std::size_t server, int batch, const Place& place,
-                    const Hyperslab& slab, Type type, std::int64_t& bytes) {
+  std::int64_t send(std::size_t server, int batch, const Place& place, const Hyperslab& slab,
+                    Type type, std::int64_t& bytes) {
     const std::vector<Box> boxes = message_boxes(slab, type, m_ring.size());
     for (const Box& box : boxes) {
       const Hyperslab part = slice(slab, box);
@@ -117,21 +115,20 @@ public:
       std::byte* const message = m_ring.take(length);
       std::copy(head.begin(), head.end(), message);
       pack(part, type, message + head.size());
-      m_ring.send(m_servers.group(group)[server], m_servers.tag_of_batch(batch),
-                  m_servers.values());
+      m_ring.send(m_servers.servers()[server], m_servers.tag_of_batch(batch), m_servers.values());
       bytes += static_cast<std::int64_t>(length);
     }
     return static_cast<std::int64_t>(boxes.size());
   }
   /// Send a message that join_message() made.
-  void send(int group, std::size_t server, int batch, const Bytes& message) {
+  void send(std::size_t server, int batch, const Bytes& message) {
     std::copy(message.begin(), message.end(), m_ring.take(message.size()));
-    m_ring.send(m_servers.group(group)[server], m_servers.tag_of_batch(batch), m_servers.values());
+    m_ring.send(m_servers.servers()[server], m_servers.tag_of_batch(batch), m_servers.values());
   }
   /// This rank's part of a batch has been sent, in `messages` by server. `sums`: by key, or empty.
-  void end_batch(int group, int batch, const std::vector<std::int64_t>& messages,
+  void end_batch(int batch, const std::vector<std::int64_t>& messages,
                  const std::vector<std::uint64_t>& sums) {
-    const std::vector<int>& servers = m_servers.group(group);
+    const std::vector<int>& servers = m_servers.servers();
     m_servers.send(servers[static_cast<std::size_t>(m_rank) % servers.size()], count_tag,
                    Packer(batch, messages, sums).bytes());
   }
@@ -191,9 +188,8 @@ class AsyncFile final : public File {
 public:
   /// Collective, without waiting; with FileOptions::continues the servers say what is to be put.
   AsyncFile(NewFile file, Client& client)
-      : File(std::move(file)), m_client(client), m_group(client.servers().group_of(m_options.kind)),
-        m_number(client.servers().next_number()) {
-    const std::size_t n = client.servers().group(m_group).size();
+      : File(std::move(file)), m_client(client), m_number(client.servers().next_number()) {
+    const std::size_t n = client.servers().servers().size();
     for (std::size_t v = 0; v < schema().variables.size(); ++v) {
       m_boxes.push_back(server_boxes(client.options(), schema(), v, n));
       m_bytes.push_back(server_bytes(m_boxes.back(), schema().variables[v].type));
@@ -240,7 +236,7 @@ private:
           if (many && join()) continue;
           send_joined(s, joined); // it is full, or the part is long
           if (many && join()) continue;
-          const std::int64_t sent = m_client.send(m_group, s, m_batch, {v, record, b}, part,
+          const std::int64_t sent = m_client.send(s, m_batch, {v, record, b}, part,
                                                   schema().variables[v].type, m_work.message_bytes);
           m_messages[s] += sent;
           m_work.messages += sent;
@@ -261,10 +257,7 @@ private:
 
   bool can_commit_records() const override { return true; } ///< the servers decide
   bool is_time_to_commit() const override { return false; } ///< the servers decide
-  void commit_records(std::int64_t step) override {
-    act(Packer(Action::commit, m_number, step));
-    m_client.servers().expect_mark(m_group);
-  }
+  void commit_records(std::int64_t step) override { act(Packer(Action::commit, m_number, step)); }
 
   void save_records(std::int64_t step) override { commit_records(step); } ///< the servers decide
 
@@ -272,8 +265,7 @@ private:
     timed(Phase::close, [&] {
       end_batch();
       m_client.agree_late(m_error);
-      act(Packer(Action::close, m_client.servers().marks(m_group), m_number, time_of_day(), step));
-      m_client.servers().expect_mark(m_group);
+      act(Packer(Action::close, m_number, time_of_day(), step));
     });
     m_is_closed = true;
   }
@@ -301,7 +293,7 @@ private:
 
   void end_batch() {
     if (m_batch < 0) return;
-    m_client.end_batch(m_group, m_batch, m_messages, m_key_sums);
+    m_client.end_batch(m_batch, m_messages, m_key_sums);
     act(Packer(Action::end_batch, m_batch, m_keys));
     for (const Key& key : m_keys) m_last[key.v] = key.record;
     m_batch = -1;
@@ -313,7 +305,7 @@ private:
 
   void send_joined(std::size_t s, Bytes& message) {
     if (message.empty()) return;
-    m_client.send(m_group, s, m_batch, message);
+    m_client.send(s, m_batch, message);
     m_messages[s] += 1;
     m_work.messages += 1;
     m_work.message_bytes += static_cast<std::int64_t>(message.size());
@@ -321,11 +313,11 @@ private:
   }
 
   void act(const Packer& action) {
-    io::watched(path(), "hand over", [&] { m_client.servers().act(m_group, action); });
+    io::watched(path(), "hand over", [&] { m_client.servers().act(action); });
   }
 
   Client& m_client;
-  int m_group, m_number;
+  int m_number;
   std::vector<Boxes> m_boxes;                    ///< of each variable, by server
   std::vector<std::vector<std::size_t>> m_bytes; ///< of each variable, sent to each server
   /// By variable: the record (or none) whose batch was the last to end.

@@ -25,7 +25,7 @@ public:
         m_copies(options.copy_bytes(), 1) {
     const std::size_t ranks = topology.node_of.size();
     if (m_has_servers) {
-      m_movers.resize(static_cast<std::size_t>(parse_transport(options.transport).once));
+      m_movers.resize(static_cast<std::size_t>(parse_transport(options.transport)));
       std::iota(m_movers.begin(), m_movers.end(), static_cast<int>(ranks));
       m_batch.resize(m_movers.size());
     } else if (options.format == "serial") {

@@ -19,7 +19,6 @@
 #include <chrono>
 #include <deque>
 #include <future>
-#include <limits>
 #include <list>
 #include <malloc.h>
 #include <map>
@@ -80,8 +79,8 @@ namespace {
 
 class Server {
 public:
-  Server(Servers& servers, int group)
-      : m_servers(servers), m_group(group), m_comm(copy_of(servers.comm())), m_began(MPI_Wtime()) {
+  explicit Server(Servers& servers)
+      : m_servers(servers), m_comm(copy_of(servers.comm())), m_began(MPI_Wtime()) {
     const auto clients = static_cast<int>(servers.compute().size());
     m_home_clients = clients / m_size + (m_rank < clients % m_size ? 1 : 0);
   }
@@ -260,10 +259,9 @@ private:
       if (what == Action::writer) break; // what comes after it needs its options
       if (what == Action::open) announce(from);
       if (what == Action::begin_batch) {
-        const int number = from.take<int>();
-        const bool is_open = m_batches.count(number) > 0;
+        const bool is_open = m_batches.count(Unpacker(from).take<int>()) > 0;
         if (!is_open && (ended < m_batches.size() || bytes > small)) break;
-        begin_batch(number, from.take<int>());
+        begin_batch(from);
       }
       if (what == Action::end_batch) {
         const Batch& batch = m_batches.at(from.take<int>());
@@ -309,37 +307,19 @@ private:
     m_servers.send(m_servers.compute().front(), news_tag, Packer(News::signalled, request).bytes());
   }
 
-  /// A batch ends when all of its values have come, a file when the series before it are committed.
+  /// A batch ends when all of its values have come.
   bool is_ready(const Bytes& action) {
     Unpacker from(action.data());
-    const auto what = from.take<Action>();
-    if (what == Action::end_batch) return is_complete(from.take<int>());
-    if (what == Action::stop) from.take<int>(); // status
-    return (what != Action::close && what != Action::stop) || has_marks(from.take<int>());
-  }
-
-  /// So many commits and closes of series have been done, well or not.
-  bool has_marks(int marks) {
-    while (m_marks < marks) {
-      const std::optional<Bytes> mark = m_servers.receive(MPI_ANY_SOURCE, mark_tag);
-      if (!mark) return false;
-      m_marks += 1;
-      if (Unpacker(mark->data()).take<bool>()) m_first_failed = std::min(m_first_failed, m_marks);
-    }
-    return true;
+    return from.take<Action>() != Action::end_batch || is_complete(from.take<int>());
   }
 
   void execute(const Bytes& action) {
     Unpacker from(action.data());
-    const auto what = from.take<Action>();
     try {
-      perform(what, from);
-    } catch (const Error& error) { // of all servers of the group
+      perform(from.take<Action>(), from);
+    } catch (const Error& error) { // of all servers
       fail(error.what());
     }
-    if (m_group == 0 || m_rank > 0 || (what != Action::commit && what != Action::close)) return;
-    for (const int server : m_servers.group(0))
-      m_servers.send(server, mark_tag, Packer(m_has_failed).bytes());
   }
 
   void perform(Action what, Unpacker& from) {
@@ -348,10 +328,8 @@ private:
       return make_writer(from);
     case Action::open:
       return open(announce(from));
-    case Action::begin_batch: {
-      const int number = from.take<int>();
-      return begin_batch(number, from.take<int>());
-    }
+    case Action::begin_batch:
+      return begin_batch(from);
     case Action::end_batch:
       return end_batch(from);
     case Action::end_record:
@@ -364,7 +342,6 @@ private:
       return;
     }
     case Action::close: {
-      if (from.take<int>() >= m_first_failed) drop_files(); // the other servers report the error
       const int number = from.take<int>();
       m_files.at(number).closed_at = from.take<double>();
       return close(number, from.take<std::int64_t>());
@@ -390,15 +367,15 @@ private:
     options.call_disk = [this](std::size_t bytes, const std::function<void()>& call) {
       call_in_thread(bytes, call, [this] { return take_ahead(); });
     };
-    writing.writer = std::make_unique<Writer>(
-        m_servers.comm(), options,
-        "output server (rank " + std::to_string(m_servers.group(m_group)[me()]) + ")");
+    writing.writer = std::make_unique<Writer>(m_servers.comm(), options,
+                                              "output server (rank " +
+                                                  std::to_string(m_servers.servers()[me()]) + ")");
   }
 
   /// Its values are taken from now on, if they are not already. Local.
-  void begin_batch(int number, int file) {
-    const auto [batch, is_new] = m_batches.try_emplace(number);
-    if (is_new) batch->second.file = file;
+  void begin_batch(Unpacker& from) {
+    const auto [batch, is_new] = m_batches.try_emplace(from.take<int>());
+    if (is_new) batch->second.file = from.take<int>();
   }
 
   /// What is needed to take the values of a file, if it is not known already. Local.
@@ -501,7 +478,7 @@ private:
     report.message_bytes = taken[1];
     m_idle = 0.0;
     m_began = MPI_Wtime();
-    tell(Packer(News::finished, number, m_group, report));
+    tell(Packer(News::finished, number, report));
   }
 
   /// The files stay as they were last committed. Their errors are the same as the first.
@@ -535,7 +512,6 @@ private:
   }
 
   Servers& m_servers;
-  int m_group;
   MPI_Comm m_comm; ///< of the sums
   int m_rank = rank_in(m_comm), m_size = size_of(m_comm), m_home_clients;
   std::deque<Bytes> m_actions; ///< of compute rank 0, in their order
@@ -554,15 +530,13 @@ private:
   bool m_has_failed = false;
   std::optional<int> m_status; ///< of stop
   Request m_forwarded = Request::none;
-  /// Received from the servers of the series (Servers::marks); the first one of a failure.
-  int m_marks = 0, m_first_failed = std::numeric_limits<int>::max();
   double m_began, m_idle = 0.0;
 };
 
 } // namespace
 
 int Servers::serve() {
-  const int status = Server(*this, m_group).run();
+  const int status = Server(*this).run();
   wait_for_sent();
   return status;
 }

@@ -36,16 +36,11 @@ std::vector<int> choose_servers(const Topology& machine, int n) {
   return servers;
 }
 
-ServerCounts parse_transport(const std::string& transport) {
-  for (const char* form : {"async:%d%n+%d%n", "async:%d%n"}) {
-    ServerCounts counts;
-    int end = 0, last = 0;
-    const int n = std::sscanf(transport.c_str(), form, &counts.once, &end, &counts.append, &last);
-    if (n < 1 || static_cast<std::size_t>(n == 2 ? last : end) != transport.size()) continue;
-    const auto is_number = [](int count) { return count >= 1 && count <= 1000000; };
-    if (is_number(counts.once) && (n == 1 || is_number(counts.append))) return counts;
-  }
-  return {};
+int parse_transport(const std::string& transport) {
+  int n = 0, end = 0;
+  const bool is_form = std::sscanf(transport.c_str(), "async:%d%n", &n, &end) == 1 &&
+                       static_cast<std::size_t>(end) == transport.size();
+  return is_form && n >= 1 && n <= 1000000 ? n : 0;
 }
 
 double time_of_day() {
@@ -54,8 +49,7 @@ double time_of_day() {
 
 Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(transport), m_comm(all) {
   const int rank = rank_in(all), size = size_of(all);
-  const ServerCounts counts = parse_transport(transport);
-  const int n = counts.once + counts.append;
+  const int n = parse_transport(transport);
   if (n >= size) {
     throw Error("option -io_transport: " + transport +
                 ": expected at least one rank that computes besides " + std::to_string(n) +
@@ -68,20 +62,14 @@ Servers::Servers(MPI_Comm all, const std::string& transport) : m_transport(trans
   int is_known = 0;
   MPI_Comm_get_attr(m_all, MPI_TAG_UB, static_cast<void*>(&most_tag), &is_known);
   if (is_known != 0) m_most_tag = *most_tag;
-  const std::vector<int> servers = choose_servers(make_topology(all, 0), n);
-  m_groups.emplace_back(servers.begin(), servers.begin() + counts.once);
-  if (counts.append > 0) m_groups.emplace_back(servers.begin() + counts.once, servers.end());
+  m_servers = choose_servers(make_topology(all, 0), n);
   for (int r = 0; r < size; ++r) {
-    if (std::find(servers.begin(), servers.end(), r) == servers.end()) m_compute.push_back(r);
+    if (std::find(m_servers.begin(), m_servers.end(), r) == m_servers.end()) m_compute.push_back(r);
   }
-  int place = rank; // in its new communicator
-  for (int g = 0; g < n_groups(); ++g) {
-    const auto found = std::find(group(g).begin(), group(g).end(), rank);
-    if (found == group(g).end()) continue;
-    m_group = g;
-    place = static_cast<int>(found - group(g).begin());
-  }
-  MPI_Comm_split(all, m_group + 1, place, &m_comm);
+  const auto own = std::find(m_servers.begin(), m_servers.end(), rank);
+  m_is_server = own != m_servers.end();
+  const int place = m_is_server ? static_cast<int>(own - m_servers.begin()) : rank;
+  MPI_Comm_split(all, m_is_server ? 1 : 0, place, &m_comm);
   if (!is_server()) MPI_Comm_set_attr(m_comm, keyval(), this);
 }
 
@@ -129,15 +117,11 @@ void Servers::forget_taken() {
   }
 }
 
-void Servers::act(int g, const Packer& action) {
+void Servers::act(const Packer& action) {
   const int rank = rank_in(m_comm);
   if (rank != 0) return;
   for (Nap nap; m_sent.size() > most_waiting_actions; nap.sleep()) forget_taken();
-  for (const int server : group(g)) send(server, action_tag, action.bytes());
-}
-
-void Servers::act_on_all(const Packer& action) {
-  for (int g = 0; g < n_groups(); ++g) act(g, action);
+  for (const int server : m_servers) send(server, action_tag, action.bytes());
 }
 
 void Servers::hear() {
@@ -155,12 +139,12 @@ void Servers::hear() {
       m_committed.push_back(from.take<std::string>());
       break;
     case News::finished: {
-      const int writer = from.take<int>(), its_group = from.take<int>();
-      reports(writer, its_group).push_back(from.take<ServerReport>());
+      auto& of_writer = reports(from.take<int>());
+      of_writer.push_back(from.take<ServerReport>());
       break;
     }
     case News::stopped:
-      m_stopped += 1;
+      m_has_stopped = true;
       break;
     case News::signalled:
       m_request = std::max(m_request, from.take<Request>());
@@ -172,17 +156,12 @@ std::vector<std::string> Servers::take_committed() { return std::exchange(m_comm
 
 std::optional<Opened> Servers::take_opened() { return std::exchange(m_opened, std::nullopt); }
 
-std::deque<ServerReport>& Servers::reports(int writer, int group) {
-  return m_reports[{writer, group}];
-}
-
 void Servers::stop(int status) {
-  if (m_groups.empty()) return;
+  if (m_servers.empty()) return;
   const Watchdog::Scope scope(m_path, "stop");
-  act(0, Packer(Action::stop, status, m_marks));
-  if (n_groups() > 1) act(1, Packer(Action::stop, status, 0));
+  act(Packer(Action::stop, status));
   const int rank = rank_in(m_comm);
-  for (Nap nap; rank == 0 && m_stopped < n_groups(); nap.sleep()) hear();
+  for (Nap nap; rank == 0 && !m_has_stopped; nap.sleep()) hear();
   wait_for_sent();
 }
 

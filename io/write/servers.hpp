@@ -7,8 +7,7 @@
 //
 //   nodes      [0 1 2 3] [4 5 6 7]  [8 9 10 11]  [12 13 14 15]          async:2: 7 and 15 serve
 //
-// "async:S+T": S servers for files that are written once, T others for those that grow. Protocol:
-// docs/explanation/output.md. Neighbours: async_file.cpp, serve.cpp, wire.cpp, ring.hpp.
+// Protocol: docs/explanation/output.md. Neighbours: async_file.cpp, serve.cpp, wire.cpp, ring.hpp.
 #pragma once
 
 #include "io/base/signals.hpp"
@@ -32,11 +31,8 @@
 
 namespace nunatak::io {
 
-/// Servers by -io_transport: for files written once, and for those that grow (0: the same servers).
-struct ServerCounts {
-  int once = 0, append = 0;
-};
-ServerCounts parse_transport(const std::string& transport);
+/// The number of servers of -io_transport; 0: none.
+int parse_transport(const std::string& transport);
 
 /// The ranks of `n` servers: the last ones of evenly chosen nodes, the last node among them.
 std::vector<int> choose_servers(const Topology& machine, int n);
@@ -55,14 +51,14 @@ enum class Action {
   stop
 };
 
-/// What the first server of a group reports to compute rank 0.
+/// What the first server reports to compute rank 0.
 enum class News { error, opened, committed, finished, stopped, signalled };
 
 /// Actions that wait on compute rank 0, and on a server: the lead of a run is bounded.
 constexpr std::size_t most_waiting_actions = 256;
 
 /// Tags on Servers::all(). Messages with values use the number of their batch.
-enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, mark_tag = 4, first_batch_tag = 16 };
+enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, first_batch_tag = 16 };
 
 /// A variable (its number) and one of its records.
 struct Key {
@@ -101,7 +97,7 @@ bool join_message(Bytes& message, int batch, const Place& place, const Hyperslab
 /// Seconds, as synchronous on all nodes as their clocks.
 double time_of_day();
 
-/// What the servers of a group did for a Writer.
+/// What the servers did for a Writer.
 struct ServerReport {
   int servers = 0;
   Summary summary;         ///< of the Writer, all its files so far
@@ -125,8 +121,8 @@ public:
   Servers(const Servers&) = delete;
   Servers& operator=(const Servers&) = delete;
 
-  bool is_server() const { return m_group >= 0; }
-  MPI_Comm comm() const { return m_comm; } ///< of the compute ranks, or of this server's group
+  bool is_server() const { return m_is_server; }
+  MPI_Comm comm() const { return m_comm; } ///< of the compute ranks, or of the servers
   /// On a server: write until stop() (serve.cpp). Returns its exit status.
   int serve();
   /// On the compute ranks, collective: end the servers, if there are any.
@@ -143,11 +139,9 @@ public:
   MPI_Comm all() const { return m_all; }
   /// The same ranks as all(): actions are not matched behind waiting values.
   MPI_Comm values() const { return m_values; }
-  int n_groups() const { return static_cast<int>(m_groups.size()); }
-  int group_of(FileKind kind) const { return kind == FileKind::append ? n_groups() - 1 : 0; }
-  /// Ranks of all().
-  const std::vector<int>& group(int g) const { return m_groups[static_cast<std::size_t>(g)]; }
-  const std::vector<int>& compute() const { return m_compute; } ///< ranks of all()
+  // Ranks of all().
+  const std::vector<int>& servers() const { return m_servers; }
+  const std::vector<int>& compute() const { return m_compute; }
 
   int next_number() { return m_next_number++; } ///< of a Writer or file; equal on compute ranks
   int next_batch() { return m_next_batch++; }   ///< equal on compute ranks
@@ -160,13 +154,8 @@ public:
   void send(int rank, int tag, const Bytes& bytes);
   /// A short message, if it has arrived.
   std::optional<Bytes> receive(int source, int tag);
-  /// On compute rank 0: to all servers of a group, in order; waits while too many wait. Else none.
-  void act(int group, const Packer& action);
-  void act_on_all(const Packer& action);
-  /// async:S+T: commits and closes of the series that were requested so far, which the T servers
-  /// mark to the S servers when they are done: a snapshot is committed after those before it.
-  int marks(int group) const { return group == 0 ? m_marks : 0; }
-  void expect_mark(int group) { m_marks += group > 0 ? 1 : 0; }
+  /// On compute rank 0: to all servers, in order; waits while too many wait. Else none.
+  void act(const Packer& action);
   /// On compute rank 0: receive the servers' news so far.
   void hear();
   const std::string& error() const { return m_error; } ///< the first of a server; "": none
@@ -177,8 +166,8 @@ public:
   }
   std::vector<std::string> take_committed(); ///< paths, since the last call
   std::optional<Opened> take_opened(); ///< answer for the file whose open() waits, if it is there
-  /// Reports of a Writer, by group, since the last call.
-  std::deque<ServerReport>& reports(int writer, int group);
+  /// Reports of a Writer, since the last call.
+  std::deque<ServerReport>& reports(int writer) { return m_reports[writer]; }
 
 private:
   void forget_taken();
@@ -186,16 +175,16 @@ private:
 
   std::string m_transport, m_path = "(none)";
   MPI_Comm m_all = MPI_COMM_NULL, m_values = MPI_COMM_NULL, m_comm = MPI_COMM_NULL;
-  int m_group = -1; ///< of this server
-  std::vector<std::vector<int>> m_groups;
-  std::vector<int> m_compute;
-  int m_next_number = 0, m_next_batch = 0, m_most_tag = 32767, m_stopped = 0, m_marks = 0;
+  bool m_is_server = false;
+  std::vector<int> m_servers, m_compute;
+  int m_next_number = 0, m_next_batch = 0, m_most_tag = 32767;
+  bool m_has_stopped = false;
   std::deque<std::pair<Bytes, MPI_Request>> m_sent;
   std::string m_error;
   Request m_request = Request::none;
   std::vector<std::string> m_committed;
   std::optional<Opened> m_opened;
-  std::map<std::pair<int, int>, std::deque<ServerReport>> m_reports;
+  std::map<int, std::deque<ServerReport>> m_reports; ///< by writer
 };
 
 /// Make a call that waits for a disk in a thread, and take() until it is done; below 1 MiB a thread

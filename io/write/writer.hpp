@@ -56,7 +56,7 @@ public:
   const Options& options() const { return m_options; }
   /// Of all files so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
-  /// Of the servers, by group, on rank 0, at the last finish(); empty with transport sync.
+  /// Of the servers, on rank 0, at the last finish(); empty with transport sync.
   const std::vector<ServerReport>& server_reports() const { return m_server_reports; }
 
 private:

@@ -1,6 +1,6 @@
-// The coarse levels of multigrid.hpp that one rank has, on a GPU: a launch for their operators, and
-// one for their part of a cycle, where each pass of each level would be a launch. A team of threads
-// makes the passes (passes.hpp) one after another, cell by cell as they are: with the same bits.
+// The last level of multigrid.hpp and, on a GPU, the levels before it that one rank has: a launch
+// for their operators, and one for their part of a cycle, where each pass of each level would be a
+// launch. A team of threads makes the passes (passes.hpp) one after another, with the same bits.
 //
 //   level 3  . . restrict                                    prolong, residual, steps, move
 //   level 4             restrict              prolong, ...         |: all threads wait
@@ -29,27 +29,19 @@ template <class Real> struct CoarseLevel {
   Pass<Real, 4, Planes<Real, 4>, FirstStep<Real>> first_step;
   Pass<Real, 6, Planes<Real, 6>, NextStep<Real>> step[2]; ///< from d to e, and back
   Pass<Real, 2, Planes<Real, 2>, LastMove<Real>> last_move;
-  int steps;
-  Real keep[16], push[16]; ///< by step
+  Chebyshev polynomial;
 
   CoarseLevel(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& x,
-              const HatAxis& y, const Chebyshev& polynomial)
+              const HatAxis& y, const Chebyshev& polynomial_)
       : here(fine), next(coarse), inverse(inverse_of_diagonal(fine)),
-        galerkin(galerkin_product(fine, coarse, x, y)),
+        galerkin(nunatak::galerkin(fine, coarse, x, y)),
         restriction(nunatak::restriction(fine, coarse, x, y)),
         prolongation(nunatak::prolongation(fine, coarse, x, y)),
-        first_step(nunatak::first_step(fine, polynomial)),
-        step{next_step(fine, ChebyshevSteps(polynomial)),
-             next_step(swapped(fine), ChebyshevSteps(polynomial))},
-        last_move(nunatak::last_move(polynomial.degree % 2 == 0 ? swapped(fine) : fine)),
-        steps(polynomial.degree - 1) {
-    ChebyshevSteps factors(polynomial);
-    for (int k = 0; k < steps; ++k) {
-      factors.next();
-      keep[k] = static_cast<Real>(factors.keep);
-      push[k] = static_cast<Real>(factors.push);
-    }
-  }
+        first_step(nunatak::first_step(fine, polynomial_)),
+        step{next_step(fine, ChebyshevSteps(polynomial_)),
+             next_step(swapped(fine), ChebyshevSteps(polynomial_))},
+        last_move(nunatak::last_move(polynomial_.degree % 2 == 0 ? swapped(fine) : fine)),
+        polynomial(polynomial_) {}
 
 private:
   static NinePoint<Real> swapped(NinePoint<Real> part) { // of the same arrays
@@ -61,7 +53,7 @@ private:
 template <class Real> class CoarseLevels {
 public:
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 1>>;
-  using Team = typename Policy::member_type;
+  using Team = typename LastLevel<Real>::Team;
   /// Of the finest of them, 64 x 64 with ghosts: one multiprocessor reads the matrix of more cells
   /// for longer than launches on all of them take.
   static constexpr std::size_t most_cells = 5000;
@@ -105,10 +97,12 @@ public:
       const CoarseLevel<Real>& level = m_levels(l);
       each(team, level.here, level.prolongation);
       each(team, level.here, level.first_step);
-      for (int k = 0; k < level.steps; ++k) {
+      ChebyshevSteps factors(level.polynomial);
+      for (int k = 0; k + 1 < level.polynomial.degree; ++k) {
+        factors.next();
         auto step = level.step[k % 2];
-        step.compute.keep = level.keep[k];
-        step.compute.push = level.push[k];
+        step.compute.keep = static_cast<Real>(factors.keep);
+        step.compute.push = static_cast<Real>(factors.push);
         each(team, level.here, step);
       }
       each(team, level.here, level.last_move);
@@ -123,7 +117,9 @@ private:
                          [&](int c) { of.visit(c, 0, pass); });
     team.team_barrier();
   }
-  static Policy policy() { return Policy(1, std::min(Exec().concurrency(), 512)); }
+  static Policy policy() {
+    return Policy(1, std::min(Exec().concurrency(), loops_on_host ? 4 : 512));
+  }
 
   int m_count = 0;
   Kokkos::View<CoarseLevel<Real>*, SharedMem> m_levels;

@@ -1,10 +1,10 @@
 // The last level of a cycle of multigrid.hpp, on one rank: its inverse, in double precision,
-// computed and applied by one team of threads. At most 50 unknowns if a coarser grid exists.
+// computed and applied by one team of threads (coarse_levels.hpp). At most 50 unknowns if a coarser
+// grid exists.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
 
-#include <algorithm>
 #include <cstddef>
 
 namespace nunatak {
@@ -71,8 +71,7 @@ private:
 
 template <class Real> class LastLevel {
 public:
-  using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<256, 1>>;
-  using Team = typename Policy::member_type;
+  using Team = Kokkos::TeamPolicy<Exec>::member_type;
 
   LastLevel() = default;
   /// `part`: the level, a grid of the size of `d` on one rank.
@@ -81,20 +80,7 @@ public:
         m_stride(part.stride()), m_rows(d.My), m_columns(d.Mx), m_periodic_x(d.periodic_x),
         m_periodic_y(d.periodic_y), m_inverse(2 * part.size()) {}
 
-  /// Computes the inverse of the current matrix. One launch.
-  void find_inverse() const {
-    const LastLevel level = *this;
-    Kokkos::parallel_for(
-        "multigrid: inverse of the last level", policy(),
-        KOKKOS_LAMBDA(const Team& team) { level.find_inverse(team); });
-  }
-  /// x = A^-1 b. One launch.
-  void solve() const {
-    const LastLevel level = *this;
-    Kokkos::parallel_for(
-        "multigrid: last level", policy(), KOKKOS_LAMBDA(const Team& team) { level.solve(team); });
-  }
-
+  /// Computes the inverse of the current matrix. Called by all threads of a team, here and below.
   KOKKOS_INLINE_FUNCTION void find_inverse(const Team& team) const {
     double* M = m_inverse.matrix();
     const int size = m_inverse.size();
@@ -119,6 +105,7 @@ public:
     team.team_barrier();
     m_inverse.find(team);
   }
+  /// x = A^-1 b.
   KOKKOS_INLINE_FUNCTION void solve(const Team& team) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, 0, 2 * m_unknowns), [&](int k) {
       const auto b = [&](int n) { return static_cast<double>(m_b(m_cells(n / 2), n % 2)); };
@@ -127,9 +114,6 @@ public:
   }
 
 private:
-  static Policy policy() {
-    return Policy(1, std::min(Exec().concurrency(), loops_on_host ? 4 : 256));
-  }
   /// View index of a neighbour across a periodic edge.
   KOKKOS_INLINE_FUNCTION static int wrap(int i, int m, bool periodic) {
     return periodic ? (i - 1 + m) % m + 1 : i;

@@ -58,18 +58,19 @@ Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
     }
   }
   count_unknowns(ranks);
-  if (!m_levels.back().parts.empty()) {
-    const Level& last = m_levels.back();
-    m_last = LastLevel<Real>(last.parts[0], last.holders.decomposition());
-    if (!loops_on_host) put_coarse_levels_together();
-  }
+  put_coarse_levels_together();
 }
 
-// Of one rank, below the finest grid, with no ghosts to exchange.
+// The last level and, on a GPU, those before it that one rank has: below the finest grid, and with
+// no ghosts to exchange.
 template <class Real> void Multigrid<Real>::put_coarse_levels_together() {
+  const Level& last = m_levels.back();
+  m_first_coarse = m_levels.size();
+  if (last.parts.empty()) return;
+  m_first_coarse -= 1;
   std::vector<CoarseLevel<Real>> levels;
   const auto is_finer = [](const Level& level) { return level.next == Next::coarser; };
-  for (std::size_t l = m_levels.size() - 1; l-- > 1;) {
+  for (std::size_t l = m_first_coarse; !loops_on_host && l-- > 1;) {
     const Level& level = m_levels[l];
     const Decomposition& d = level.holders.decomposition();
     if (!is_finer(level) || d.size() > 1 || d.periodic_x || d.periodic_y ||
@@ -80,7 +81,8 @@ template <class Real> void Multigrid<Real>::put_coarse_levels_together() {
                    level.polynomial);
     m_first_coarse = l;
   }
-  if (m_first_coarse > 0) m_coarse = CoarseLevels<Real>(levels, m_last);
+  m_coarse =
+      CoarseLevels<Real>(levels, LastLevel<Real>(last.parts[0], last.holders.decomposition()));
 }
 
 // One rank has the last level and levels of few unknowns, but never a large merged patch.
@@ -234,7 +236,7 @@ template <class Real> void Multigrid<Real>::work(Level& level, int visits, int f
 template <class Real> void Multigrid<Real>::set_operator() {
   for (std::size_t l = 0; l < m_levels.size(); ++l) {
     Level& level = m_levels[l];
-    if (m_first_coarse > 0 && l >= m_first_coarse) {
+    if (l >= m_first_coarse) {
       work(level, visits_of_operator);
       continue;
     }
@@ -243,11 +245,13 @@ template <class Real> void Multigrid<Real>::set_operator() {
                          data(m_levels[l + 1], &NinePoint<Real>::A));
       continue;
     }
-    if (level.next == Next::coarser) update_ghosts(level, 36, &NinePoint<Real>::A);
+    if (level.next == Next::none) continue; // of another rank
+    update_ghosts(level, 36, &NinePoint<Real>::A);
     for (const int n : level.holders.locals()) {
-      invert_diagonal(level.passes[n], level.next == Next::coarser ? level.rings : 0);
-      if (level.next == Next::coarser)
-        galerkin(level.passes[n], m_levels[l + 1].parts[n], level.x[n], level.y[n]);
+      invert_diagonal(level.passes[n], level.rings);
+      const NinePoint<Real>& coarse = m_levels[l + 1].parts[n];
+      level.passes[n].add_coarse("multigrid: Galerkin", coarse,
+                                 galerkin(level.parts[n], coarse, level.x[n], level.y[n]));
       level.passes[n].run();
     }
     work(level, visits_of_operator);
@@ -255,7 +259,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
   if (m_levels.back().parts.empty()) return;
   const Level& last = m_levels.back(); // on one rank
   const Turn turn(*m_all, last.holders.member(0));
-  m_first_coarse > 0 ? m_coarse.set_operator() : m_last.find_inverse();
+  m_coarse.set_operator();
   const std::int64_t cells = last.parts[0].size();
   last.holders.all().work(last.holders.place(0),
                           visits_of_inverse * cells * cells * cells); // 53 us for 25 cells
@@ -266,19 +270,14 @@ template <class Real> void Multigrid<Real>::set_operator() {
 template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_residual) {
   Level& level = m_levels[l];
   if (level.parts.empty()) return; // computed by other ranks
-  if (m_first_coarse > 0 && l == m_first_coarse) {
-    const Turn turn(*m_all, level.holders.member(0));
-    m_coarse.cycle();
-    for (; l + 1 < m_levels.size(); ++l) work(m_levels[l], visits_of_smoothing(m_levels[l]));
-    return work(m_levels[l], visits_of_bottom);
-  }
-  if (level.next == Next::none) {
+  if (l == m_first_coarse) {
     {
       const Turn turn(*m_all, level.holders.member(0));
-      m_last.solve();
+      m_coarse.cycle();
     }
-    work(level, visits_of_bottom);
-    if (with_residual) {
+    for (; l + 1 < m_levels.size(); ++l) work(m_levels[l], visits_of_smoothing(m_levels[l]));
+    work(m_levels[l], visits_of_bottom);
+    if (with_residual) { // it is the only level
       update_solution(level);
       start(level.passes[0], level.polynomial, 0);
       level.passes[0].run();
@@ -302,7 +301,8 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   }
   update_ghosts(level, 2, &NinePoint<Real>::b);
   for (const int n : level.holders.locals()) {
-    restrict_load(level.passes[n], next.parts[n], level.x[n], level.y[n]);
+    level.passes[n].add_coarse("multigrid: restrict", next.parts[n],
+                               restriction(level.parts[n], next.parts[n], level.x[n], level.y[n]));
     level.passes[n].run();
   }
   {
@@ -313,7 +313,8 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   // every step is valid in one ring less
   const int ring = level.rings == 1 ? 1 : level.polynomial.degree + (with_residual ? 1 : 0);
   for (const int n : level.holders.locals())
-    prolong(level.passes[n], next.parts[n], level.x[n], level.y[n], ring);
+    level.passes[n].add("multigrid: prolong", ring,
+                        prolongation(level.parts[n], next.parts[n], level.x[n], level.y[n]));
   const Decomposition& d = level.holders.decomposition();
   if (d.periodic_x || d.periodic_y) update_ghosts(level, 2, &NinePoint<Real>::x);
   for (const int n : level.holders.locals()) start(level.passes[n], level.polynomial, ring - 1);

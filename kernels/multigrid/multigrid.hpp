@@ -38,7 +38,6 @@
 
 #include "kernels/grid/ranks.hpp"
 #include "kernels/multigrid/coarse_levels.hpp"
-#include "kernels/multigrid/last_level.hpp"
 #include "kernels/multigrid/smoother.hpp"
 #include "kernels/multigrid/transfer.hpp"
 
@@ -138,8 +137,7 @@ private:
   std::unique_ptr<Ranks> m_all; ///< sends the messages of merged patches
   std::vector<Level> m_levels;
   std::array<std::int64_t, 64> m_unknown_cells{}; ///< per grid
-  LastLevel<Real> m_last;
-  std::size_t m_first_coarse = 0; ///< the first of the levels in m_coarse; 0: none
+  std::size_t m_first_coarse = 0; ///< the first of the levels in m_coarse, if this rank has them
   CoarseLevels<Real> m_coarse;
 };
 

@@ -121,12 +121,12 @@ public:
   void add(const char* label, int last, const Pass<Real, N, To, F>& pass) {
     add(label, *m_part, HatAxis{}, last, pass);
   }
-  /// A pass over the owned unknowns of the next coarser grid, `y` the axis between both. It
-  /// computes values at a coarse point from values at the fine point below and around it.
+  /// A pass over the owned unknowns of the next coarser grid. It computes values at a coarse point
+  /// from values at the fine point below and around it.
   template <int N, class To, class F>
-  void add_coarse(const char* label, const NinePoint<Real>& coarse, const HatAxis& y,
+  void add_coarse(const char* label, const NinePoint<Real>& coarse,
                   const Pass<Real, N, To, F>& pass) {
-    add(label, coarse, y, 0, pass);
+    add(label, coarse, pass.compute.ay, 0, pass);
   }
 
   /// Runs the passes that were added since the last call. No communication may be needed between.

@@ -142,16 +142,11 @@ template <class Real> struct Galerkin {
   }
 };
 template <class Real>
-auto galerkin_product(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
-                      const HatAxis& ay) {
+auto galerkin(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
+              const HatAxis& ay) {
   const int last = fine.active.extent_int(0) * fine.stride() / lanes - 1;
   return Pass<Real, 36, CellValues<Real>, Galerkin<Real>>{
       coarse.A, {fine.A, last, fine.stride(), coarse.stride(), ax, ay}};
-}
-template <class Real>
-void galerkin(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
-              const HatAxis& ay) {
-  fine.add_coarse("multigrid: Galerkin", coarse, ay, galerkin_product(fine.part(), coarse, ax, ay));
 }
 
 /// coarse.b = P^T fine.b. Needs ghosts of fine.b.
@@ -192,11 +187,6 @@ auto restriction(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, con
                  const HatAxis& ay) {
   return Pass<Real, 2, Planes<Real, 2>, Restriction<Real>>{
       planes(coarse.b), {fine.b.first, fine.b.value, fine.stride(), coarse.stride(), ax, ay}};
-}
-template <class Real>
-void restrict_load(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
-                   const HatAxis& ay) {
-  fine.add_coarse("multigrid: restrict", coarse, ay, restriction(fine.part(), coarse, ax, ay));
 }
 
 /// fine.x = P coarse.x in rings 0 to `ring`. Needs one more ring of coarse.x.
@@ -240,11 +230,6 @@ auto prolongation(const NinePoint<Real>& fine, const NinePoint<Real>& coarse, co
                   const HatAxis& ay) {
   return Pass<Real, 2, Planes<Real, 2>, Prolongation<Real>>{
       planes(fine.x), {coarse.x.first, coarse.x.value, fine.stride(), coarse.stride(), ax, ay}};
-}
-template <class Real>
-void prolong(Passes<Real>& fine, const NinePoint<Real>& coarse, const HatAxis& ax,
-             const HatAxis& ay, int ring) {
-  fine.add("multigrid: prolong", ring, prolongation(fine.part(), coarse, ax, ay));
 }
 
 } // namespace nunatak

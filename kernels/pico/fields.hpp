@@ -95,7 +95,6 @@ struct PicoFields {
 struct PicoReport {
   bool geometry_kept = false; ///< unchanged input: only the melt was computed
   int shelves = 0;
-  int basins = 0; ///< largest basin number
   int d_max = 0;  ///< largest distance to a grounding line of any shelf cell
   int rounds = 0; ///< ghost exchanges when the distances were last computed
   std::int64_t shelf_cells = 0;

@@ -33,7 +33,6 @@ PicoReport Pico::update(const std::vector<PicoInput>& in, std::vector<PicoFields
   }
   melt.finish(shelves, in, out, report);
   report.shelves = shelves.table.shelves;
-  report.basins = shelves.table.basins;
   report.d_max = shelves.d_max;
   report.rounds = shelves.rounds;
   report.domain_imbalance = shelves.domain.imbalance();
@@ -41,16 +40,6 @@ PicoReport Pico::update(const std::vector<PicoInput>& in, std::vector<PicoFields
   report.collectives = m_ranks.traffic().collectives - before.collectives;
   report.exchanges = m_ranks.traffic().exchanges - before.exchanges;
   return report;
-}
-
-PicoReport Pico::update(const PicoInput& in, PicoFields& out) {
-  std::vector<PicoFields> fields;
-  fields.push_back(std::move(out));
-  const struct Lent { // restored even if the update throws
-    PicoFields &from, &to;
-    ~Lent() { to = std::move(from); }
-  } lent{fields[0], out};
-  return update(std::vector<PicoInput>{in}, fields);
 }
 
 const std::vector<pico::ShelfWater>& Pico::water() const { return m_parts->melt.water(); }

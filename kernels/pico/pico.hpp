@@ -35,8 +35,6 @@ public:
   /// One entry of `in` and `out` per local rank. Ghosts of `basins` must be valid. `out`: as the
   /// last update left it; different arrays are filled completely. Host memory.
   PicoReport update(const std::vector<PicoInput>& in, std::vector<PicoFields>& out);
-  /// The same with one local rank (MPI).
-  PicoReport update(const PicoInput& in, PicoFields& out);
 
   /// Water below each shelf (1..n) after an update.
   const std::vector<pico::ShelfWater>& water() const;

@@ -16,7 +16,7 @@ inline void add_io_options(OptionTable& table, io::Options& options) {
   }
 }
 
-/// One object per group of servers; seconds are means over its servers.
+/// An object for the servers, if there are any; seconds are means over them.
 inline nlohmann::json servers_record(const std::vector<io::ServerReport>& reports) {
   nlohmann::json groups = nlohmann::json::array();
   for (const io::ServerReport& r : reports) {

@@ -3,6 +3,7 @@
 #include "common/error.hpp"
 #include "common/text.hpp"
 #include "miniapp/base/option_table.hpp"
+#include "miniapp/base/records.hpp"
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>
@@ -154,10 +155,7 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
                  {"loggp_work_s", modelled(path.work)},
                  {"path_messages", modelled(path.messages)},
                  {"path_collectives", modelled(path.collectives)}});
-  const auto median = [](std::vector<double>& values) {
-    std::sort(values.begin(), values.end());
-    return 0.5 * (values[values.size() / 2] + values[(values.size() - 1) / 2]);
-  };
+  std::sort(seconds.begin(), seconds.end());
   record["wall_s"] = median(seconds);
   record["wall_mean_s"] = median(means);
   const bool several = seconds.size() > 1;

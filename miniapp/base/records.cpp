@@ -24,6 +24,18 @@ std::string cell_text(const nlohmann::ordered_json& value, double scale) {
 
 } // namespace
 
+double quantile(const std::vector<double>& sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
 void print_table(std::ostream& out, const std::vector<Record>& records,
                  const std::string& columns) {
   std::vector<std::vector<std::string>> texts; // per column; the first is the title

@@ -12,6 +12,10 @@ namespace nunatak {
 /// Names and values in the order of output; null for a missing value.
 using Record = nlohmann::ordered_json;
 
+/// By linear interpolation between values, which are sorted.
+double quantile(const std::vector<double>& sorted, double fraction);
+double median(std::vector<double> values);
+
 /// Prints `columns`, without those that are null in all records: a list of keys, with the factor of
 /// their floating-point values and the title where these are not 1 and the key:
 /// "ranks, px: P, wall_s*1e3: wall ms".

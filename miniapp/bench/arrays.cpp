@@ -1,6 +1,7 @@
 #include "miniapp/bench/arrays.hpp"
 
 #include "io/data/exchange.hpp"
+#include "io/data/hyperslab.hpp"
 #include "io/layouts/auto.hpp"
 
 #include <algorithm>
@@ -50,41 +51,36 @@ Strides strides_of(const WorkloadVariable& v, const Indices& lengths, const Indi
   return strides;
 }
 
+/// The value at a place in the model's whole array, in memory order.
+template <class T>
+T value_at(const Workload& w, const WorkloadVariable& v, std::size_t record, std::size_t place) {
+  if (v.content == Content::coordinate && v.records)
+    return static_cast<T>(365.0 * static_cast<double>(record));
+  if (v.content == Content::coordinate)
+    return static_cast<T>(w.dimensions[v.dimensions[0]].spacing * static_cast<double>(place));
+  if (v.content == Content::masked) {
+    const Indices shape = w.lengths(w.mask);
+    if (w.is_missing(place / shape[1] % shape[0], place % shape[1])) return static_cast<T>(missing);
+  }
+  return pattern<T>(v.number, record, place);
+}
+
 /// Fills a block of the array at `data`.
 template <class T>
 void fill_block(const Workload& w, const WorkloadVariable& v, std::size_t record,
                 const io::Block& block, T* data) {
-  const std::size_t n = v.dimensions.size(), row = n == 0 ? 1 : block.count.back();
-  const Indices shape = w.lengths(v.dimensions), in_memory = w.lengths(v.memory);
-  const Strides places = strides_of(v, shape, Indices(n, 0));
-  const auto value = [&](std::uint64_t place) {
-    if (v.content == Content::coordinate)
-      return static_cast<T>(v.records ? 365.0 * static_cast<double>(record)
-                                      : w.dimensions[v.dimensions[0]].spacing *
-                                            static_cast<double>(place));
-    if (v.content == Content::masked) {
-      const std::size_t nx = in_memory.back(), ny = in_memory[n - 2];
-      if (w.is_missing(place / nx % ny, place % nx)) return static_cast<T>(missing);
-    }
-    return pattern<T>(v.number, record, place);
-  };
+  const std::size_t n = v.dimensions.size();
+  const Strides places = strides_of(v, w.lengths(v.dimensions), Indices(n, 0));
+  Indices index(n, 0);
   if (Box{block.start, block.count}.elements() == 0) return;
-  Indices rows = block.count, index(n, 0);
-  if (n > 0) rows.back() = 1;
   do {
-    std::uint64_t place = 0;
-    auto at = static_cast<std::ptrdiff_t>(block.offset);
+    std::size_t place = 0, at = block.offset;
     for (std::size_t d = 0; d < n; ++d) {
       place += (block.start[d] + index[d]) * static_cast<std::size_t>(places[d]);
-      at += static_cast<std::ptrdiff_t>(index[d]) * block.stride[d];
+      at += index[d] * static_cast<std::size_t>(block.stride[d]);
     }
-    for (std::size_t i = 0; i < row; ++i) {
-      data[at] = value(place);
-      if (n == 0) return;
-      place += static_cast<std::size_t>(places.back());
-      at += block.stride.back();
-    }
-  } while (io::next_index(index, rows));
+    data[at] = value_at<T>(w, v, record, place);
+  } while (io::next_index(index, block.count));
 }
 
 } // namespace
@@ -173,9 +169,7 @@ std::vector<Box> Arrays::read_boxes(std::size_t v) const {
 /// The values of a box, in the order of the file.
 template <class T>
 std::vector<T> Arrays::values(std::size_t v, const Box& box, std::size_t record) const {
-  io::Block block{box.start, box.count, Strides(box.count.size(), 1)};
-  for (std::size_t d = box.count.size(); d-- > 1;)
-    block.stride[d - 1] = block.stride[d] * static_cast<std::ptrdiff_t>(box.count[d]);
+  const io::Block block{box.start, box.count, io::contiguous_strides(box.count)};
   std::vector<T> values(box.elements());
   fill_block(m_workload, m_workload.variables[v], record, block, values.data());
   return values;

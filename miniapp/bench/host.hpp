@@ -6,6 +6,7 @@
 #include "io/base/topology.hpp"
 #include "io/disk/disk.hpp"
 #include "io/disk/mpi_io.hpp"
+#include "io/write/servers.hpp"
 #include "miniapp/base/records.hpp"
 
 #include <fcntl.h>
@@ -41,8 +42,9 @@ inline std::uint64_t available_memory() {
   return std::numeric_limits<std::uint64_t>::max();
 }
 
-/// Cores, ranks, nodes, ranks of the fullest node, least memory of a node (bytes), oversubscribed
-/// (more ranks than cores), load average, MPI, MPI-IO, libraries. Collective; equal on all ranks.
+/// Cores, ranks that compute, servers, nodes, ranks of the fullest node, least memory of a node
+/// (bytes), oversubscribed (more ranks and servers than cores), load average, MPI, MPI-IO,
+/// libraries. Collective; equal on all ranks.
 inline Record host_facts(MPI_Comm comm) {
   const int ranks = io::size_of(comm);
   const io::Topology nodes = io::make_topology(comm, 0);
@@ -55,16 +57,19 @@ inline Record host_facts(MPI_Comm comm) {
   MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm);
   std::uint64_t memory = available_memory();
   MPI_Allreduce(MPI_IN_PLACE, &memory, 1, MPI_UINT64_T, MPI_MIN, comm);
+  const io::Servers* const apart = io::Servers::of(comm); // dealt to all nodes
+  const int servers = apart == nullptr ? 0 : static_cast<int>(apart->servers().size());
   double load = 0.0;
   if (getloadavg(&load, 1) != 1) load = -1.0;
   MPI_Bcast(&load, 1, MPI_DOUBLE, 0, comm);
   Record facts;
   facts["ranks"] = ranks;
+  facts["servers"] = servers;
   facts["nodes"] = nodes.n_nodes;
   facts["ranks_per_node"] = fullest;
   facts["cores_per_node"] = cores;
   facts["available_memory"] = memory;
-  facts["oversubscribed"] = fullest > cores;
+  facts["oversubscribed"] = fullest + (servers + nodes.n_nodes - 1) / nodes.n_nodes > cores;
   facts["load_average"] = load < 0.0 ? Record() : Record(load);
   facts["mpi"] = io::mpi_library();
   facts["mpi_io"] = io::mpi_io_name();

@@ -37,18 +37,6 @@ struct Method {
   }
 };
 
-inline double quantile(const std::vector<double>& sorted, double fraction) {
-  const double place = fraction * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-inline double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
-}
-
 /// f of every repetition.
 template <class T, class F>
 std::vector<double> each(const std::vector<T>& repetitions, const F& f) {

@@ -48,7 +48,6 @@ struct BenchOptions {
                    "FILE:VARIABLE' (from the folder of the file), 'runs ncells 4', ..."));
     table.add(text("scale", workload.scale,
                    "factor of horizontal lengths; odd ones stay odd; z=0.5: of a dimension"));
-    table.add(flag("scale_levels", workload.scale_levels, "scaling of levels as well"));
     table.add(number("variables", workload.variables, "",
                      "number of variables, evenly from the list (0: all)", 0));
     table.add(number("records", records, "", "records per file", 1));
@@ -378,11 +377,13 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const int all = options.repeat > 1 ? options.repeat + 1 : 1;
   const Repetitions repetitions{comm, options, reads, scratch, compute, arrays, all};
   const std::size_t n = methods.size() + 1;
+  std::vector<std::vector<std::size_t>> sequence(static_cast<std::size_t>(all));
   for (int repetition = 0; repetition < all; ++repetition) {
     for (std::size_t k = 0; k < n; ++k) {
       const std::size_t at = n % 2 == 1 && repetition % 2 == 1 ? n - 1 - k : k,
                         step = at % 2 == 1 ? (at + 1) / 2 : n - at / 2,
                         next = (static_cast<std::size_t>(repetition) + step) % n;
+      sequence[static_cast<std::size_t>(repetition)].push_back(next);
       if (next > 0) {
         repetitions.run(methods[next - 1], repetition);
       } else {
@@ -402,6 +403,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
       {"file_system", disk},
       {"repetitions", raw.roof().size()},
       {"warm_up_dropped", all > 1},
+      {"sequence", sequence}, // of each repetition; 0: raw writes, 1: the first method
       {"read_cache",
        "dropped by POSIX_FADV_DONTNEED before each read, as far as the system does it"},
       {"raw", raw.record()},

@@ -246,8 +246,7 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
     const bool is_async = method.rfind("async:", 0) == 0;
     const io::Options options =
         io::parse_method(is_async ? "direct/transport=" + method : method, {});
-    const int servers =
-        options.transport == "sync" ? 0 : io::parse_transport(options.transport).once;
+    const int servers = io::parse_transport(options.transport);
     const io::Stripes stripes{io::stripe_of(options.stripe)};
     Queues queues(o, machine, nodes, servers, stripes.bytes);
     if (!io::plan_records(schema, io::packed_layout(schema), options, nodes, stripes, parts, 1,

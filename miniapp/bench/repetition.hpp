@@ -33,34 +33,24 @@ inline double multiply_add(double n) {
   return sum;
 }
 
-/// Computation between records: floating-point operations measured to take the given time on one
-/// rank. Enters MPI every millisecond, as a ghost exchange does.
+/// Computation between records, of the given processor time: what a core that others share takes
+/// longer for. Enters MPI every millisecond, as a ghost exchange does.
 class Compute {
 public:
-  explicit Compute(double seconds) {
-    if (seconds <= 0.0) return;
-    m_parts = static_cast<int>(std::ceil(1e3 * seconds));
-    volatile double sink = 0.0;     // prevents the compiler from dropping the loop
-    double trial = 1e6, time = 0.0; // CPU time: excludes preemption
-    for (; time < 0.02; trial *= 2.0) {
-      const std::clock_t start = std::clock();
-      sink = sink + multiply_add(trial);
-      time = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
-      m_operations = seconds * trial / time;
-    }
-  }
+  explicit Compute(double seconds)
+      : m_parts(std::ceil(1e3 * seconds)), m_seconds(seconds / std::fmax(m_parts, 1.0)) {}
   void run() const {
-    volatile double sink = 0.0;
-    for (int k = 0; k < m_parts; ++k) {
-      sink = sink + multiply_add(m_operations / m_parts);
+    volatile double sink = 0.0; // prevents the compiler from dropping the loop
+    for (double part = 0.0; part < m_parts; part += 1.0) {
+      const double end = static_cast<double>(std::clock()) + m_seconds * CLOCKS_PER_SEC;
+      while (static_cast<double>(std::clock()) < end) sink = sink + multiply_add(1e4);
       int is_there = 0;
       MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
     }
   }
 
 private:
-  double m_operations = 0.0;
-  int m_parts = 0;
+  double m_parts, m_seconds; ///< of a part
 };
 
 struct Writing {

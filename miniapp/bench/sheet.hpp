@@ -14,9 +14,9 @@
 
 namespace nunatak::synthetic {
 
-/// Points along x (and y) of the continent with cells of dx metres.
+/// Points along x (and y) of the continent with cells of dx metres: as many as fit, as in nunatak.
 inline int marine_points(double dx) {
-  return static_cast<int>(std::lround(2.0 * marine_half_width / dx)) + 1;
+  return static_cast<int>(std::floor(2.0 * marine_half_width / dx + 1e-3)) + 1;
 }
 
 struct Sheet {
@@ -35,7 +35,8 @@ inline Sheet make_sheet(Ranks& ranks, double dx, int Mz, std::uint64_t seed) {
     const Patch p = ranks.patch(n);
     State s(p);
     Forcing f(p);
-    const auto at = [&](int k) { return k * dx - marine_half_width; };
+    const double first = (2.0 * marine_half_width - (p.Mx - 1) * dx) / 2.0 - marine_half_width;
+    const auto at = [&](int k) { return first + k * dx; };
     double thickest = 0.0;
     std::int64_t icy_cells = 0;
     set_sites(p, s, f, [&](int gj, int gi) {

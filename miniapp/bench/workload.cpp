@@ -210,7 +210,7 @@ struct Draft {
   }
 
   /// "0.5", "z=0.1" or "0.5,z=0.1": the factor of horizontal lengths, and of dimensions by name.
-  void scale(const std::string& text, bool levels) {
+  void scale(const std::string& text) {
     where = "option -scale";
     double all = 1.0;
     std::map<std::string, double> of;
@@ -225,9 +225,7 @@ struct Draft {
                  is_square = is_cut && w.decompositions[d.decomposition].axes == 1;
       if (of.count(d.name) > 0) {
         d.length = scaled(d.length, of[d.name], true);
-      } else if (d.vertical) {
-        d.length = scaled(d.length, levels ? all : 1.0, true);
-      } else if (lengths.count(d.name) > 0) {
+      } else if (!d.vertical && lengths.count(d.name) > 0) {
         const auto [a, b, powers] = lengths[d.name];
         const double square = (static_cast<double>(d.length) - b) / a;
         if (!(a > 0.0 && square >= 0.0))
@@ -237,7 +235,7 @@ struct Draft {
                      made = powers > 0.0 ? std::exp2(std::max(0.0, std::round(std::log2(k))))
                                          : std::max(2.0, std::round(k));
         d.length = static_cast<std::size_t>(a * made * made + b);
-      } else if (is_cut || d.spacing != 0.0) {
+      } else if (!d.vertical && (is_cut || d.spacing != 0.0)) {
         d.length = scaled(d.length, is_square ? all * all : all, !is_square);
       }
       if (d.length > 0) w.text += d.name + " = " + std::to_string(d.length) + ", ";
@@ -284,7 +282,7 @@ Workload make_workload(const WorkloadOptions& options, MPI_Comm comm) {
   draft.take_statements(
       options.decomposition.empty() && has_own ? *own->text() : options.decomposition, comm);
   draft.take_variables(static_cast<std::size_t>(options.variables));
-  draft.scale(options.scale, options.scale_levels);
+  draft.scale(options.scale);
   schema_of(draft.w).validate();
   return draft.w;
 }

@@ -71,7 +71,6 @@ struct WorkloadVariable {
 
 struct WorkloadOptions {
   std::string name = "pism:G5km", decomposition, scale = "1";
-  bool scale_levels = false;
   int variables = 0; ///< that many, evenly from the list, and coordinates; 0: all
 };
 

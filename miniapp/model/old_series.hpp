@@ -73,7 +73,7 @@ public:
   /// dimensions, units or coordinates, begins after the start, or ends too early before it.
   OldSeries(const std::string& path, const io::Schema& schema, const Grid& grid, double start,
             double longest_gap, MPI_Comm comm, io::ReadOptions read_options)
-      : m_reader(path, comm, std::move(read_options)), m_start(start), m_comm(comm) {
+      : m_reader(path, comm, as_stored(std::move(read_options))), m_start(start), m_comm(comm) {
     check_variables(schema);
     check_coordinates(grid);
     check_times(longest_gap);
@@ -127,6 +127,10 @@ public:
   }
 
 private:
+  static io::ReadOptions as_stored(io::ReadOptions options) {
+    options.missing = io::Missing::none;
+    return options;
+  }
   static bool has(const io::Variable& variable, const std::string& dimension) {
     const auto& names = variable.dimensions;
     return std::find(names.begin(), names.end(), dimension) != names.end();
@@ -221,16 +225,11 @@ private:
       block.count.push_back(y ? size(patch.ym) : x ? size(patch.xm) : shape[d]);
     }
     const io::Box own{block.start, block.count}, box = records ? own.in_record(record) : own;
-    if (v.type == io::Type::int32) {
-      const std::vector<std::int64_t> values =
-          m_reader.read_block_int(v.name, box.start, box.count);
+    const std::vector<double> values = m_reader.read_block(v.name, box.start, box.count);
+    if (v.type == io::Type::int32)
       f(std::vector<int>(values.begin(), values.end()), block);
-    } else {
-      std::vector<double> values = m_reader.read_block(v.name, box.start, box.count);
-      const auto fill = m_reader.number(v.name, "_FillValue"); // the reader returns it as NaN
-      for (double& value : values) value = fill && std::isnan(value) ? *fill : value;
+    else
       f(values, block);
-    }
   }
 
   void copy(io::File& file, const io::Variable& v, const Patch& patch, std::size_t record) const {

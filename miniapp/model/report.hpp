@@ -118,9 +118,13 @@ private:
     for (const char* outside : {"init", "output: result", "output: drain"})
       loop -= m_json["timers"].value(outside, nlohmann::json{{"max", 0.0}})["max"].get<double>();
     const double threads = loops_on_host ? Exec().concurrency() : 1, years = m_json["years"];
+    const double core_hours = ranks * threads * wall / 3600.0;
     nlohmann::json& cpmip = m_json["cpmip"] = {{"parallelization", ranks * threads}};
+    if (const double state = m_json.value("state_MiB", 0.0); state > 0.0)
+      cpmip["memory_bloat"] = m_json["peak_resident_MiB"].get<double>() / state;
+    cpmip["data_intensity"] = m_json["output"].value("written_bytes", 0.0) / 1e9 / core_hours;
     if (years <= 0.0) return;
-    const double of_run = 86400.0 * years / wall, hours = ranks * threads * wall / 3600.0 / years;
+    const double of_run = 86400.0 * years / wall, hours = core_hours / years;
     cpmip.update({{"SYPD", of_run}, {"SYPD_loop", 86400.0 * years / loop}, {"CHSY", hours}});
     log.line(
         printed("%.4g simulated years per day, %.3g core-hours per simulated year", of_run, hours));

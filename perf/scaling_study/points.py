@@ -32,8 +32,8 @@ def combinations(study):
 
 def servers(options):
     """Ranks that only write."""
-    match = re.fullmatch(r"async:(\d{1,9})(?:\+(\d{1,9}))?", options.get("io_transport") or "")
-    return sum(int(n or 0) for n in match.groups()) if match else 0
+    match = re.fullmatch(r"async:(\d{1,9})", options.get("io_transport") or "")
+    return int(match[1]) if match else 0
 
 
 def smaller_than_named(study):

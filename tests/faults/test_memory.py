@@ -22,7 +22,7 @@ def resident(process):
     return [1024 * int(re.search(r"RssAnon:\s+(\d+) kB", text)[1]) for text in texts]
 
 
-@pytest.mark.parametrize("transport, ranks", [("sync", 2), ("async:1", 3), ("async:1+1", 4)])
+@pytest.mark.parametrize("transport, ranks", [("sync", 2), ("async:1", 3)])
 def test_memory_does_not_grow_with_the_steps(tmp_path, transport, ranks):
     program = ["-init", "dome", "-grid_Mx", "11", "-grid_My", "11", "-grid_Mz", "3", "-stress", "sia", "-energy", "off",
                "-rheology", "isothermal", "-dt_max", "0.01", "-run_steps", str(END + 4000), "-timeseries_file", "s.nc", "-io_transport", transport,

@@ -140,7 +140,7 @@ std::size_t check_file(const std::string& path) {
     const auto record = static_cast<std::size_t>(in.read_block("time", {t}, {1})[0]);
     const auto thk = in.read_block("thk", {t, 0, 0}, {1, ny, nx}),
                temp = in.read_block("temp", {t, 0, 0, 0}, {1, ny, nx, nz});
-    const auto masks = in.read_block_int("mask", {t, 0, 0}, {1, ny, nx});
+    const auto masks = in.read_block("mask", {t, 0, 0}, {1, ny, nx});
     for (std::size_t n = 0; n < ny * nx; ++n) {
       expect(thk[n] == value(record, n / nx, n % nx), path, "thk");
       expect(masks[n] == mask(record, n / nx), path, "mask");

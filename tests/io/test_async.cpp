@@ -63,17 +63,13 @@ int MPI_Iallreduce(const void* from, void* to, int count, MPI_Datatype type, MPI
 }
 
 TEST_CASE("words of the transport") {
-  for (const auto& [word, once, append] :
-       {std::tuple{"async:2", 2, 0}, {"async:2+1", 2, 1}, {"async:12+3", 12, 3}, {"sync", 0, 0}}) {
-    const io::ServerCounts counts = io::parse_transport(word);
-    CHECK(counts.once == once);
-    CHECK(counts.append == append);
-  }
-  for (const std::string word : {"async:0", "async", "async:", "async:1+", "async:1+0", "async:-1",
-                                 "async:0+1", "async:3+-1", "async:1+1+1", "async:1x", "later"}) {
+  for (const auto& [word, n] : {std::pair{"async:2", 2}, {"async:12", 12}, {"sync", 0}})
+    CHECK(io::parse_transport(word) == n);
+  for (const std::string word :
+       {"async:0", "async", "async:", "async:1+1", "async:-1", "async:1x", "later"}) {
     INFO(word);
-    CHECK(io::parse_transport(word).once == 0);
-    CHECK_REFUSED(options_of("direct/transport=" + word), "sync|async:N|async:N+N, found '" + word);
+    CHECK(io::parse_transport(word) == 0);
+    CHECK_REFUSED(options_of("direct/transport=" + word), "sync|async:N, found '" + word);
   }
 }
 
@@ -91,7 +87,7 @@ TEST_CASE("what does not go together with servers is refused, with the reason") 
 }
 
 TEST_CASE("servers write what the ranks would have written") {
-  const std::string transport = GENERATE("async:1", "async:2", "async:3", "async:2+1");
+  const std::string transport = GENERATE("async:1", "async:2", "async:3");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
   const Schema schema = GENERATE(pattern::ice(), pattern::geodesic());
@@ -128,7 +124,7 @@ TEST_CASE("servers write what the ranks would have written") {
 }
 
 TEST_CASE("files that are in the middle of a record at once, in any order, through a small ring") {
-  const std::string transport = GENERATE("async:1", "async:2", "async:1+1");
+  const std::string transport = GENERATE("async:1", "async:2");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
   const Schema schema = pattern::ice(61, 83); // 700 kB a record
@@ -232,7 +228,7 @@ TEST_CASE("an error of a server reaches all ranks, and what was committed stays"
   const bool serves = status != 0;
   int servers = serves ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &servers, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  CHECK(servers == io::parse_transport(transport).once);
+  CHECK(servers == io::parse_transport(transport));
   CHECK(pattern::wrong_values(scratch / "good.nc", schema, records) == 0);
 }
 
@@ -337,38 +333,6 @@ TEST_CASE("servers are the last ranks of evenly chosen nodes") {
   CHECK((three == Ranks{3, 4, 5}));
 }
 
-TEST_CASE("with async:S+T files that grow have servers of their own") {
-  if (!has_room_for("async:1+1")) return;
-  const Scratch scratch;
-  const Schema schema = pattern::ice();
-  with_servers("async:1+1", [&](MPI_Comm comm) {
-    io::Writer writer(comm, options_of("direct/transport=async:1+1"));
-    const auto written = [&] { // by each group
-      writer.finish();
-      std::vector<std::int64_t> bytes;
-      for (const io::ServerReport& report : writer.server_reports())
-        bytes.push_back(report.summary.work.written_bytes);
-      if (rank_in(comm) == 0) REQUIRE(bytes.size() == 2);
-      bytes.resize(2, 0); // known on rank 0
-      return bytes;
-    };
-    {
-      const auto series = writer.open(scratch / "series.nc", schema, {io::FileKind::append, 1});
-      pattern::put(*series, {}, pattern::patches, comm);
-      pattern::put(*series, {0}, pattern::patches, comm);
-      series->close();
-    }
-    const auto after_series = written();
-    pattern::write(writer, scratch / "snapshot.nc", schema, 1, pattern::patches, comm);
-    const auto after_snapshot = written();
-    if (rank_in(comm) != 0) return;
-    CHECK(after_series[0] == 0);
-    CHECK(after_series[1] > 1000);
-    CHECK(after_snapshot[0] > 1000);
-    CHECK(after_snapshot[1] == after_series[1]);
-  });
-}
-
 TEST_CASE("a record costs the computing ranks one collective call, which does not block") {
   if (!has_room_for("async:1")) return;
   const Scratch scratch;
@@ -407,7 +371,7 @@ TEST_CASE("pieces that servers have written are joined to the file of one rank")
   MPI_Barrier(MPI_COMM_WORLD);
   const io::Joined joined = io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc",
                                      io::parse_method("pnetcdf/zslab", {}));
-  CHECK(joined.subfiles == static_cast<std::size_t>(io::parse_transport(transport).once));
+  CHECK(joined.subfiles == static_cast<std::size_t>(io::parse_transport(transport)));
   CHECK(pattern::wrong_values(scratch / "joined.nc", schema, 2) == 0);
   CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints.empty());
 }
@@ -451,6 +415,6 @@ TEST_CASE("a server that never serves is not waited for without an end", "[.]") 
   if (servers.is_server()) std::this_thread::sleep_for(std::chrono::hours(1));
   io::Watchdog::of_process().set(servers.comm(), 1, "", true);
   for (std::size_t n = 0; n <= io::most_waiting_actions; ++n)
-    servers.act(0, io::Packer(io::Action::commit));
+    servers.act(io::Packer(io::Action::commit));
   servers.stop(0);
 }

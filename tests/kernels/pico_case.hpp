@@ -55,8 +55,8 @@ struct PicoResult {
   /// The same bits everywhere.
   bool operator==(const PicoResult& o) const {
     const auto numbers = [](const PicoReport& r) {
-      return std::tie(r.total_melt, r.shelves, r.warnings, r.shelf_cells, r.fallback_cells, r.d_max,
-                      r.basins);
+      return std::tie(r.total_melt, r.shelves, r.warnings, r.shelf_cells, r.fallback_cells,
+                      r.d_max);
     };
     return fields() == o.fields() && numbers(report) == numbers(o.report);
   }

@@ -73,7 +73,9 @@ private:
     for (const auto& part : fine.parts) A.fill(part);
     fine.update_ghosts(36, [](const auto& part) { return part.A; });
     for (std::size_t n = 0; n < fine.parts.size(); ++n)
-      run_passes(fine.parts[n], [&](auto& p) { galerkin(p, coarse.parts[n], x[n], y[n]); });
+      run_passes(fine.parts[n], [&](auto& p) {
+        p.add_coarse("P^T A P", coarse.parts[n], galerkin(p.part(), coarse.parts[n], x[n], y[n]));
+      });
   }
   std::vector<Array2<int>> coarse_mask() {
     const Decomposition &d = fine.ranks.decomposition(), c = coarser(d, halving);
@@ -216,8 +218,9 @@ TEST_CASE("prolongation and restriction are P and its transpose, exactly, on eve
       levels.coarse.update_ghosts(2, [](const auto& part) { return part.x; });
       for (std::size_t n = 0; n < levels.fine.parts.size(); ++n) {
         run_passes(levels.fine.parts[n], [&](auto& p) {
-          restrict_load(p, levels.coarse.parts[n], levels.x[n], levels.y[n]);
-          prolong(p, levels.coarse.parts[n], levels.x[n], levels.y[n], 1);
+          const auto& part = levels.coarse.parts[n];
+          p.add_coarse("P^T b", part, restriction(p.part(), part, levels.x[n], levels.y[n]));
+          p.add("P x", 1, prolongation(p.part(), part, levels.x[n], levels.y[n]));
         });
       }
       int wrong = 0;

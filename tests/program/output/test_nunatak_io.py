@@ -14,14 +14,14 @@ METHODS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0
         "netcdf4/order=zyx/deflate=1", "hybrid", "direct", "direct/box:1", "direct/calls=mpiio", "pnetcdf/zslab", "netcdf4/box:1",
         "direct/morton:2/stripe=4KiB/ranks_per_node=2", "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {  # options; the file of two records; runs of the ranks of 1, 3 and 6
-    "pism:A10km": ("-scale 0.03 -scale_levels", "c8cbcf693ed1", 31, 1674, 1674),
-    "cam:FV-B": ("-scale 0.06 -scale_levels -variables 9", "714b180c68d3", 9, 45, 45),
-    "mom:0.25": ("-scale 0.015 -scale_levels", "96024216ddbc", 10, 768, 768),
+    "pism:A10km": ("-scale 0.03,z=0.03", "c8cbcf693ed1", 31, 1674, 1674),
+    "cam:FV-B": ("-scale 0.06,lev=0.06 -variables 9", "714b180c68d3", 9, 45, 45),
+    "mom:0.25": ("-scale 0.015,st_ocean=0.015", "96024216ddbc", 10, 768, 768),
     "gcrm:5": ("-scale 0.125", "0e7395ee37c2", 9, 27, 54),
-    "e3sm:F": ("-scale 0.02 -scale_levels -variables 4", "2fc2a13eacf3", 4, 1080, 1090),
-    "e3sm:G": ("-scale 0.004 -scale_levels -variables 4", "fcc0c90228cc", 4, 236, 236),
+    "e3sm:F": ("-scale 0.02,lev=0.02 -variables 4", "2fc2a13eacf3", 4, 1080, 1090),
+    "e3sm:G": ("-scale 0.004,nVertLevels=0.004,nVertLevelsP1=0.004 -variables 4", "fcc0c90228cc", 4, 236, 236),
     "e3sm:I": ("-scale 0.05 -variables 4", "1f602f258de4", 360, 1880, 3100),
-    "icon:R2B2": ("-scale 0.5 -scale_levels -variables 4", "fd1e4b2aa249", 4, 1664, 3224),
+    "icon:R2B2": ("-scale 0.5,height=0.5 -variables 4", "fd1e4b2aa249", 4, 1664, 3224),
 }
 INPUTS = pathlib.Path(__file__).parents[3] / "inputs"
 PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close", "checksum", "fsync"]
@@ -131,12 +131,12 @@ def test_bad_headers_and_decompositions(bench, tmp_path, number, line, words, ra
     assert "error: file 'a.cdl'" in run.err and words in run.err, run.err
 
 
-@pytest.mark.parametrize("workload", ["e3sm:F", "e3sm:I"])
-def test_many_small_blocks_fill_the_same_file(bench, tmp_path, workload):
+@pytest.mark.parametrize("workload, scale", [("e3sm:F", "0.034,lev=0.034"), ("e3sm:I", "0.034")])
+def test_many_small_blocks_fill_the_same_file(bench, tmp_path, workload, scale):
     """Servers get them together in messages; layouts move a variable that is larger than their buffers as a whole."""
     methods = ("serial/transport=sync,direct,direct/auto/transport=sync/ranks_per_node=1/buffer=4KiB,"
                "pnetcdf/transport=sync")
-    bench("-workload", workload, "-scale", 0.034, "-scale_levels", "-variables", 8, "-methods", methods, "-repeat", 1, "-records", 2,
+    bench("-workload", workload, "-scale", scale, "-variables", 8, "-methods", methods, "-repeat", 1, "-records", 2,
           "-io_transport", "async:1", "-keep", "-report", "out.json", ranks=4, status=0)
     out = report(tmp_path)
     files = [(tmp_path / "nunatak-io.files" / f"method{k}.nc").read_bytes() for k in (0, 1, 2)]
@@ -145,13 +145,21 @@ def test_many_small_blocks_fill_the_same_file(bench, tmp_path, workload):
     assert servers["messages"] <= 3 * 2 * 2 * 8 and servers["verified_values"] > 0
 
 
+def test_each_method_comes_after_each_other_once(bench, tmp_path):
+    """What comes before a method costs it time. 0: raw writes."""
+    bench("-workload", "pism:A10km", "-scale", "0.01,z=0.01", "-methods", "direct,serial,null", "-repeat", 3, "-report", "out.json", status=0)
+    rows = report(tmp_path)["sequence"]
+    assert [sorted(row) for row in rows] == 4 * [[0, 1, 2, 3]]
+    assert len({pair for row in rows for pair in zip(row, row[1:])}) == 12
+
+
 def test_too_many_collective_calls_are_refused(bench):
     run = bench("-workload", "e3sm:F", "-scale", 0.05, "-methods", "netcdf4", "-repeat", 1, ranks=2)
     assert run.status == 2 and "expected at most 20000 blocks" in run.err and "netcdf4/box:1" in run.err, run.text
 
 
 def test_the_report(bench, tmp_path):
-    bench("-workload", "pism:G5km", "-scale", 0.05, "-scale_levels", "-methods", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
+    bench("-workload", "pism:G5km", "-scale", "0.05,z=0.05", "-methods", "serial,pnetcdf/hints=cb_nodes=1,cb_buffer_size=65536,null",
           "-repeat", 3, "-records", 2, "-compute", "50ms", "-read", "each,serial,parallel", "-io_header", "64KiB", "-report",
           "out.json", ranks=2, status=0)
     written_report = report(tmp_path)
@@ -181,7 +189,7 @@ def test_the_report(bench, tmp_path):
 
 def limits(bench, tmp_path, card, server):
     """{method: report} of 18 x 18 points and 9 levels on two nodes of a rank, with two storage servers."""
-    bench("-workload", "pism:A10km", "-scale", 0.03, "-scale_levels", "-methods", "direct/native,serial,direct/zslab,netcdf4,null", "-repeat", 1,
+    bench("-workload", "pism:A10km", "-scale", "0.03,z=0.03", "-methods", "direct/native,serial,direct/zslab,netcdf4,null", "-repeat", 1,
           "-io_ranks_per_node", 1, "-io_stripe", 4096, "-servers", 2, "-card_rate", card, "-server_rate", server, "-report", "out.json", ranks=2,
           status=0)
     return {method["method"]: method for method in report(tmp_path)["methods"]}
@@ -219,8 +227,8 @@ def test_the_bytes_of_a_grid_are_those_of_its_paper(name, paper):
 
 
 def test_raw_writes_alone(bench, tmp_path):
-    run = bench("-workload", "pism:G5km", "-scale", 0.03, "-scale_levels", "-methods", "null", "-repeat", 1, status=0)
-    assert "scale 0.03 (not the size of that name): y = 17, x = 9, z = 7," in run.out.splitlines()[0]
+    run = bench("-workload", "pism:G5km", "-scale", "0.03,z=0.03", "-methods", "null", "-repeat", 1, status=0)
+    assert "scale 0.03,z=0.03 (not the size of that name): y = 17, x = 9, z = 7," in run.out.splitlines()[0]
     bench("-raw", 5000001, "-repeat", 2, "-report", "out.json", ranks=3, status=0)
     raw = report(tmp_path)["raw"]
     assert raw["bytes"] == 5000001 and len(raw["seconds"]["all"]) == 2 and raw["seconds"]["min"] > 0

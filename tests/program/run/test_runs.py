@@ -68,6 +68,7 @@ def test_processor_time_of_the_parts(nunatak, tmp_path):
     inside = [timer["pop"]["useful_seconds"]["mean"] for name, timer in parts.items() if name != "init" and not name.startswith("output")]
     assert pop["useful_seconds"]["mean"] == pytest.approx(sum(inside)) and pop["load_balance"] == 1.0
     assert report["cpmip"]["SYPD"] == pytest.approx(86400 / report["wall_seconds"])
+    assert report["cpmip"]["memory_bloat"] == pytest.approx(report["peak_resident_MiB"] / report["state_MiB"]) and report["cpmip"]["memory_bloat"] > 1
     assert report["cpmip"]["CHSY"] == pytest.approx(report["wall_seconds"] / 3600) and report["cpmip"]["SYPD_loop"] > report["cpmip"]["SYPD"]
 
     for solver in ("own", "petsc"):

@@ -244,7 +244,7 @@ def test_points_without_output_are_added_and_servers_leave_a_rank(tmp_path):
     assert found["strong-2-stress=sia,output=null"]["options"] == {"stress": "sia", "io_format": "null"}
     assert found["strong-2-stress=sia,output=async_1"]["options"]["io_layout"] == "box:1"
     with pytest.raises(study_file.StudyError, match="more ranks than servers"):
-        points.points_of(of_text(tmp_path, "strong: {nodes: [1, 2]}\noptions: -io_transport async:1+1\n"))
+        points.points_of(of_text(tmp_path, "strong: {nodes: [1, 2]}\noptions: -io_transport async:2\n"))
     assert [one["vary"] for one in points.points_of(of_text(tmp_path, "strong: {nodes: [1]}\nnull_output: yes\n"))] == [{}, {"io_format": "null"}]
 
 

@@ -31,9 +31,10 @@ def test_processes_send_what_virtual_ranks_send(tmp_path):
             assert a["loggp_s"] is None and b["loggp_s"] > 0.0
 
 
-def test_the_steps_are_those_of_nunatak(tmp_path):
+@pytest.mark.parametrize("spacing", ["64000", "100000"])  # the side of the continent is a multiple of the first
+def test_the_steps_are_those_of_nunatak(tmp_path, spacing):
     """The same continent, constants, levels and time steps: solves of the SSA take the same iterations and reductions."""
-    grid = ("-grid_dx", "64000")  # of which the side of the continent is a multiple
+    grid = ("-grid_dx", spacing)
     run_program("nunatak", "-init", "marine", *GRID, *grid, "-run_steps", "3", "-report", "run.json", cwd=tmp_path, status=0)
     solves = json.loads((tmp_path / "run.json").read_text())["ssa"]["history"][:3]
     *parts, step = found(tmp_path, *grid, "-steps", "3")["records"]
