@@ -3,8 +3,7 @@
 //
 //   std::size_t buffer = 0;
 //   std::vector<Option> rows{size("io_buffer", buffer, "bytes of copies", 0, 1 << 30, "auto")};
-//   rows[0].set("64KiB", "option -io_buffer");   // or an Error that begins with "option
-//   -io_buffer"
+//   rows[0].set("64KiB", "option -io_buffer");   // an Error begins with the second text
 //
 // Output has a list of them (io/methods/method.hpp), programs a table that reads a command line
 // (miniapp/base/option_table.hpp), where numbers have units.

@@ -2,9 +2,9 @@
 // for their operators, and one for their part of a cycle, where each pass of each level would be a
 // launch. A team of threads makes the passes (passes.hpp) one after another, with the same bits.
 //
-//   level 3  . . restrict                                    prolong, residual, steps, move
-//   level 4             restrict              prolong, ...         |: all threads wait
-//   level 5                      |  inverse  |
+//   level 3   restrict                                          prolong, residual, steps, move
+//   level 4             restrict            prolong, residual, ...
+//   level 5                       inverse                       all threads wait after each pass
 #pragma once
 
 #include "kernels/multigrid/last_level.hpp"
