@@ -12,6 +12,7 @@ inline void add_io_options(OptionTable& table, io::Options& options) {
   table.section("How files are written");
   for (Option& row : io::rows_of(options)) {
     row.name = "io_" + row.name;
+    row.get = [given = row] { return nlohmann::json(given.value()); }; // reports have texts
     table.add(std::move(row));
   }
 }
