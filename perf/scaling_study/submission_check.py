@@ -357,16 +357,14 @@ def look_at_bytes(check, where, run, sums):
     check.expect(post["bytes"] == sum(payload.values()), where, f"{sum(payload.values())} bytes of values", post["bytes"])
     check.expect(post["operations"] == puts * report["ranks"]["size"], where, f"{puts} values or fields put by each rank that computes",
                  f"{post['operations']} by {report['ranks']['size']}")
-    groups = [output["written_bytes"]]
+    found = output["written_bytes"]
     if output["servers"]:
-        check.expect(groups == [0], where, "no bytes written by ranks that have servers", groups[0])
-        groups = [group["written_bytes"] for group in output["servers"]]
-    for k, found in enumerate(groups):  # async:S+T: T write the files that grow
-        names = [name for name in sums if len(groups) == 1 or (name in ("series.nc", "spatial.nc")) == (k == 1)]
-        least = sum(payload[name] for name in names)
-        late = (output["format"], output["define"]) == ("pnetcdf", "interleaved")  # others count no moved bytes
-        most = sum(most_bytes(payload[name], sums[name], late) for name in names)
-        check.expect(least <= found <= most, where, f"{least} to {most} bytes written to {', '.join(sorted(names))}", found)
+        check.expect(found == 0, where, "no bytes written by ranks that have servers", found)
+        found = sum(group["written_bytes"] for group in output["servers"])
+    least = sum(payload.values())
+    late = (output["format"], output["define"]) == ("pnetcdf", "interleaved")  # others count no moved bytes
+    most = sum(most_bytes(payload[name], sums[name], late) for name in sums)
+    check.expect(least <= found <= most, where, f"{least} to {most} bytes written to {', '.join(sorted(sums))}", found)
 
 
 def most_bytes(payload, variables, late):
