@@ -1,4 +1,4 @@
-// Names of the files that the programs write, and of those that io keeps beside them.
+// Names of the files that the programs write, and of those that io keeps next to them.
 #pragma once
 
 #include <cstddef>

@@ -40,13 +40,13 @@ bool is_c1(const std::string& text, std::size_t n) {
 
 /// "3h50m", "1d 2h", "90 min", "0.5 hours", "1e3 s"; nullopt for other forms.
 std::optional<double> human_duration(const std::string& text) {
-  const std::string number = R"((\d+\.?\d*(?:e\+?\d+)?) ?)",
-                    words[] = {"d(?:ays?)?", "h(?:ours?)?", "m(?:in(?:utes?)?)?",
-                               "s(?:ec(?:onds?)?)?"};
-  std::string form;
-  for (const std::string& word : words) form += "(?:" + number + word + ")? ?";
+  const auto of = [](const char* unit) {
+    return R"((?:(\d+\.?\d*(?:e\+?\d+)?) ?)" + std::string(unit) + ")? ?";
+  };
+  static const std::regex form(of("d(?:ays?)?") + of("h(?:ours?)?") + of("m(?:in(?:utes?)?)?") +
+                               of("s(?:ec(?:onds?)?)?"));
   std::smatch part;
-  if (text.empty() || !std::regex_match(text, part, std::regex(form))) return std::nullopt;
+  if (text.empty() || !std::regex_match(text, part, form)) return std::nullopt;
   double seconds = 0.0;
   const double unit[] = {86400.0, 3600.0, 60.0, 1.0};
   for (std::size_t n = 0; n < 4; ++n) {

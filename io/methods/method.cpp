@@ -11,7 +11,7 @@ namespace nunatak::io {
 
 namespace {
 
-constexpr std::size_t KiB = 1 << 10, MiB = KiB << 10, GiB = MiB << 10;
+constexpr std::size_t MiB = 1 << 20, GiB = MiB << 10;
 
 using Hints = std::map<std::string, std::string>;
 

@@ -57,7 +57,7 @@ enum class News { error, opened, committed, finished, stopped, signalled };
 /// Actions that wait on compute rank 0, and on a server: the lead of a run is bounded.
 constexpr std::size_t most_waiting_actions = 256;
 
-/// Tags on Servers::all(). Messages with values use the number of their batch.
+/// Tags of what is not values. Messages with values use the number of their batch.
 enum Tag { action_tag = 1, count_tag = 2, news_tag = 3, first_batch_tag = 16 };
 
 /// A variable (its number) and one of its records.
@@ -136,10 +136,9 @@ public:
   static Servers* of(MPI_Comm comm);
 
   const std::string& transport() const { return m_transport; }
-  MPI_Comm all() const { return m_all; }
-  /// The same ranks as all(): actions are not matched behind waiting values.
+  /// Of all ranks, for values alone: actions are not matched behind waiting ones.
   MPI_Comm values() const { return m_values; }
-  // Ranks of all().
+  // Ranks of values().
   const std::vector<int>& servers() const { return m_servers; }
   const std::vector<int>& compute() const { return m_compute; }
 
@@ -166,7 +165,7 @@ public:
   }
   std::vector<std::string> take_committed(); ///< paths, since the last call
   std::optional<Opened> take_opened(); ///< answer for the file whose open() waits, if it is there
-  /// Reports of a Writer, since the last call.
+  /// Reports of a Writer that have come and were not taken.
   std::deque<ServerReport>& reports(int writer) { return m_reports[writer]; }
 
 private:

@@ -31,6 +31,11 @@ constexpr double stream_half_width = 60e3; ///< along y; along x the stream is u
 constexpr double marine_half_width = 3040e3;
 constexpr double shelf_length = 500e3; ///< the shelf extends from x = 0 to here
 
+/// Points with this spacing that fit on an axis, whose ends are exact to a thousandth of it.
+inline int points_that_fit(double extent, double spacing) {
+  return static_cast<int>(std::floor(extent / spacing + 1e-3)) + 1;
+}
+
 /// The bed is 1 m above sea level, so that the surroundings are land.
 inline Site dome(double x, double y) {
   const exact::Similarity halfar;

@@ -236,7 +236,7 @@ template <class Real> void Multigrid<Real>::work(Level& level, int visits, int f
 template <class Real> void Multigrid<Real>::set_operator() {
   for (std::size_t l = 0; l < m_levels.size(); ++l) {
     Level& level = m_levels[l];
-    if (l >= m_first_coarse) {
+    if (l >= m_first_coarse || level.next == Next::none) { // below, or without a part here
       work(level, visits_of_operator);
       continue;
     }
@@ -245,7 +245,6 @@ template <class Real> void Multigrid<Real>::set_operator() {
                          data(m_levels[l + 1], &NinePoint<Real>::A));
       continue;
     }
-    if (level.next == Next::none) continue; // of another rank
     update_ghosts(level, 36, &NinePoint<Real>::A);
     for (const int n : level.holders.locals()) {
       invert_diagonal(level.passes[n], level.rings);

@@ -13,7 +13,6 @@
 #include "io/write/writer.hpp"
 #include "miniapp/bench/arrays.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>

@@ -15,9 +15,7 @@
 namespace nunatak::synthetic {
 
 /// Points along x (and y) of the continent with cells of dx metres: as many as fit, as in nunatak.
-inline int marine_points(double dx) {
-  return static_cast<int>(std::floor(2.0 * marine_half_width / dx + 1e-3)) + 1;
-}
+inline int marine_points(double dx) { return points_that_fit(2.0 * marine_half_width, dx); }
 
 struct Sheet {
   Levels levels; ///< as in nunatak

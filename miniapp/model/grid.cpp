@@ -2,6 +2,7 @@
 
 #include "common/text.hpp"
 #include "io/base/agree.hpp"
+#include "kernels/cases/synthetic.hpp"
 #include "miniapp/model/petsc_error.hpp"
 #include "miniapp/model/session.hpp"
 
@@ -176,8 +177,7 @@ Axis choose_axis(const Axis& source, int points, double spacing) {
     return axis;
   }
   axis.spacing = spacing;
-  axis.points =
-      points > 0 ? points : static_cast<int>(std::floor(source.extent() / spacing + rounding)) + 1;
+  axis.points = points > 0 ? points : synthetic::points_that_fit(source.extent(), spacing);
   if (axis.points < 2) {
     throw Error("grid spacing of " + std::to_string(spacing) +
                 " m (-grid_dx): the domain is only " + std::to_string(source.extent()) + " m wide");

@@ -286,8 +286,8 @@ inline std::string mapping_of_x(const std::string& grid_mapping) {
 
 class Input {
 public:
-  /// Collective. Throws Error (Error) if the file cannot be read; lacks thk, topg, a coordinate
-  /// or a variable of its model_state_variables; or if x or y is not regular.
+  /// Collective. Throws Error if the file cannot be read; lacks thk, topg, a coordinate or a
+  /// variable of its model_state_variables; or if x or y is not regular.
   Input(const std::string& path, MPI_Comm comm, const Log& log, io::ReadOptions read_options)
       : m_reader(path, comm, std::move(read_options)), m_comm(comm), m_log(log) {
     m_x = read_axis(m_reader, "x", m_flip_x);

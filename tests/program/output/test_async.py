@@ -2,6 +2,7 @@
 import json
 import math
 import os
+import pathlib
 import shlex
 import sys
 import time
@@ -100,18 +101,16 @@ def test_the_report_says_what_servers_did(nunatak, tmp_path):
 
 
 MEBIBYTE = 1 << 20
-PEAK_OF_RANK = "import os, resource, subprocess, sys; subprocess.run(sys.argv[2:], check=True); " \
-               "print(1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, " \
-               "file=open(sys.argv[1] + os.environ['OMPI_COMM_WORLD_RANK'], 'w'))"  # mpiexec mixes lines of ranks
+PEAK_OF_RANK = pathlib.Path(__file__).parents[3] / "perf" / "peak_of_rank.py"
 
 
 def peaks_on_a_slow_disk(folder, ranks, way, pool, *options):
     """Of each rank of nunatak-io, which writes 39 MB in two records to a disk of 20 MB/s; and what it has measured."""
     run_program("nunatak-io", "-workload", "pism:G5km", "-scale", "0.13", "-records", "2", "-repeat", "1", "-methods", way, "-io_pool", pool, "-verify",
                 "no", "-o", folder, "-report", folder / "written.json", *options, ranks=ranks, status=0, inside=(
-                    sys.executable, "-c", PEAK_OF_RANK, str(folder / "peak."), "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
+                    sys.executable, PEAK_OF_RANK, folder / "peak", "env", f"LD_PRELOAD={os.environ['NUNATAK_SLOW_DISK']}",
                     f"NUNATAK_DISK=20e6 {folder}/nunatak-io.files/method {folder / 'disk'}"))
-    peaks = {rank: int((folder / f"peak.{rank}").read_text()) for rank in range(ranks)}
+    peaks = {rank: MEBIBYTE * json.loads((folder / f"peak.{rank}.json").read_text())["peak_MiB"] for rank in range(ranks)}
     return peaks, json.loads((folder / "written.json").read_text())["methods"][0]
 
 
