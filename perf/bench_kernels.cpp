@@ -10,6 +10,7 @@
 // -DNUNATAK_DEVICE_MEMORY=ON, which runs the loops of a GPU). The JSON:
 // docs/explanation/performance.md.
 #include "common/error.hpp"
+#include "kernels/grid/launches.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"
@@ -18,7 +19,6 @@
 #include "miniapp/bench/sheet.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/kernel_bytes.hpp"
-#include "perf/launches.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -83,6 +83,8 @@ std::string local_time() {
   std::snprintf(text, sizeof text, "%s.%03d", date, static_cast<int>(ms));
   return text;
 }
+
+namespace tools = Kokkos::Tools::Experimental;
 
 /// The time of each loop by its label, from Kokkos's profiling callbacks. Asynchronous loops (GPU)
 /// are fenced, which slows the step; its parts are therefore timed in other steps.
@@ -249,9 +251,9 @@ public:
       return found == counts.loops.end() ? 0.0 : static_cast<double>(found->second);
     };
     double in_cycles = 0.0;
-    for (const char* loop : {"restrict", "last level", "prolong", "residual", "step", "finish"})
+    for (const char* loop : {"restrict", "coarse levels", "prolong", "residual", "step", "finish"})
       in_cycles += of((std::string("multigrid: ") + loop).c_str());
-    const double cycles = of("multigrid: last level");
+    const double cycles = of("multigrid: coarse levels");
     nlohmann::json json = {{"launches", counts.all_loops()},
                            {"waits", counts.all_waits()},
                            {"nonlinear_steps", solve.steps},

@@ -43,6 +43,20 @@ def test_the_steps_are_those_of_nunatak(tmp_path, spacing):
         assert sum(solve[key] for solve in solves) == step[name] > 0, key
 
 
+def test_launches_of_each_part(tmp_path):
+    """Each rank launches the same loops; the parts make the step; none are counted unless asked for."""
+    def launches(*words, ranks=None):
+        return {r["part"]: (r["launches"], r["waits"]) for r in found(tmp_path, *words, ranks=ranks)["records"]}
+
+    assert set(launches("-virtual_ranks", "1").values()) == {(None, None)}
+    one, four = launches("-count_launches"), launches("-count_launches", "-virtual_ranks", "4")
+    assert launches("-count_launches", "-virtual_ranks", "1") == one
+    step = one.pop("step")
+    assert tuple(map(sum, zip(*one.values()))) == step
+    assert one["stress balance: SSA"][0] > step[0] / 2 and one["energy"][0] > 0
+    assert four["energy"][0] == 4 * one["energy"][0]  # each rank launches its loops
+
+
 @pytest.mark.parametrize("steps", ["1", "3"])
 def test_collectives_outside_the_ssa(tmp_path, steps):
     """At most 25 in a step, setting up included, on any number of ranks."""
