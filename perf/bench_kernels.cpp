@@ -10,7 +10,6 @@
 // -DNUNATAK_DEVICE_MEMORY=ON, which runs the loops of a GPU). The JSON:
 // docs/explanation/performance.md.
 #include "common/error.hpp"
-#include "kernels/grid/launches.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "kernels/step/checks.hpp"
 #include "kernels/step/hybrid.hpp"
@@ -19,6 +18,7 @@
 #include "miniapp/bench/sheet.hpp"
 #include "perf/bandwidth.hpp"
 #include "perf/kernel_bytes.hpp"
+#include "perf/launches.hpp"
 
 #include <nlohmann/json.hpp>
 

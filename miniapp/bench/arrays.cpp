@@ -14,11 +14,6 @@ namespace {
 
 constexpr double missing = -1.0; // the _FillValue of schema_of()
 
-/// Encodes variable, record and position.
-std::uint64_t label_of(std::size_t v, std::size_t record, std::uint64_t place) {
-  return (record & 0x3ff) << 43 | (v & 0x3ff) << 33 | (place & 0x1ffffffff);
-}
-
 /// Every bit of the label affects the highest bits.
 std::uint64_t hash(std::uint64_t label) {
   label = (label + 1) * 0x9e3779b97f4a7c15u; // 2^64 over the golden ratio
@@ -27,8 +22,9 @@ std::uint64_t hash(std::uint64_t label) {
   return label ^ label >> 29;
 }
 
+/// Encodes variable, record and position.
 template <class T> T pattern(std::size_t v, std::size_t record, std::uint64_t place) {
-  const std::uint64_t label = label_of(v, record, place);
+  const std::uint64_t label = (record & 0x3ff) << 43 | (v & 0x3ff) << 33 | (place & 0x1ffffffff);
   if constexpr (std::is_same_v<T, double>) {
     return static_cast<double>(label);
   } else if constexpr (std::is_same_v<T, float>) {

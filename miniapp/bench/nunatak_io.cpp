@@ -110,7 +110,7 @@ std::vector<Method> methods_of(const BenchOptions& options, const std::string& u
   for (const std::string& name :
        items_of(options.methods.empty() ? options.io.format + "/" + options.io.layout
                                         : options.methods)) {
-    Method method{name, options.order.empty() ? usual_order : options.order, options.io};
+    Method method{name, usual_order, options.io};
     std::string of_writer;
     for (const std::string& word : split(name, '/')) {
       if (word.rfind("order=", 0) != 0) {
@@ -348,7 +348,8 @@ void run_raw(const BenchOptions& options, MPI_Comm comm) {
 
 void run(const BenchOptions& options, MPI_Comm comm) {
   // 1. what is written, how and where; impossible requests fail before anything is written
-  const Workload workload = make_workload(options.workload, comm);
+  Workload workload = make_workload(options.workload, comm);
+  if (!options.order.empty()) workload = in_order(workload, options.order);
   if (workload.record == none && options.records > 1)
     throw Error("option -records: expected 1 with a workload without record dimension, found " +
                 std::to_string(options.records));

@@ -9,7 +9,6 @@
 #include "common/error.hpp"
 #include "kernels/distance/distance.hpp"
 #include "kernels/grid/balance.hpp"
-#include "kernels/grid/launches.hpp"
 #include "kernels/ssa/newton.hpp"
 #include "miniapp/base/paths.hpp"
 #include "miniapp/base/printed.hpp"
@@ -37,7 +36,6 @@ namespace {
 struct StepOptions {
   double dx = 32e3, dt_max = 1.0; // m, -grid_dx; years
   int Mz = 31, seed = 1, steps = 1, repeat = 0;
-  bool count_launches = false;
   SsaOptions ssa;
   PicoOptions pico;
   RankOptions ranks;
@@ -45,13 +43,12 @@ struct StepOptions {
   std::string ocean = "auto", cut = "equal", halo = "packed", json;
 };
 
-/// Counts the traffic of each part, and its launches if asked to, and reads the clocks of virtual
-/// ranks.
+/// Counts the traffic of each part and reads the clocks of virtual ranks. For tools of Kokkos each
+/// part is a region.
 class Counter final : public StepWatch {
 public:
   struct Counts {
     Traffic traffic;
-    std::int64_t launches = 0, waits = 0;
     double modelled = 0.0, work = 0.0, wall = 0.0; // s
 
     /// Adds another part `times` times.
@@ -60,29 +57,24 @@ public:
       traffic.messages += times * other.traffic.messages;
       traffic.bytes += times * other.traffic.bytes;
       traffic.collectives += times * other.traffic.collectives;
-      launches += times * other.launches;
-      waits += times * other.waits;
       modelled += times * other.modelled;
       work += times * other.work;
       wall += times * other.wall;
     }
   };
 
-  Counter(RankSet& set, const std::vector<std::int64_t>& icy_cells, int levels, bool launches)
-      : m_set(set), m_icy(icy_cells), m_levels(levels) {
-    if (launches) m_launches.emplace();
-  }
+  Counter(RankSet& set, const std::vector<std::int64_t>& icy_cells, int levels)
+      : m_set(set), m_icy(icy_cells), m_levels(levels) {}
 
   void begin(const char* part) override {
     m_part = &Hybrid::part(part);
     m_before = now();
+    Kokkos::Profiling::pushRegion(part);
   }
   void end() override {
-    const Counts launched = now(); // before the fence, which is none of the program
+    Kokkos::Profiling::popRegion();
     Kokkos::fence();
     Counts after = now(); // before the work is added to the clocks
-    after.launches = launched.launches;
-    after.waits = launched.waits;
     for (std::size_t n = 0; n < m_icy.size(); ++n) {
       const Patch patch = m_set.ranks->patch(static_cast<int>(n));
       const double visits =
@@ -106,10 +98,6 @@ private:
   Counts now() const {
     Counts part;
     part.traffic = m_set.ranks->traffic_of_all();
-    if (m_launches) {
-      part.launches = m_launches->counts().all_loops();
-      part.waits = m_launches->counts().all_waits();
-    }
     if (m_set.machine != nullptr) {
       const VirtualClock::Path path = m_set.machine->clock()->critical();
       part.modelled = path.time;
@@ -123,7 +111,6 @@ private:
   RankSet& m_set;
   std::vector<std::int64_t> m_icy;
   int m_levels;
-  std::optional<LaunchCounter> m_launches;
   const Hybrid::Part* m_part = nullptr;
   Counts m_before;
   std::vector<std::pair<std::string, Counts>> m_parts;
@@ -153,7 +140,7 @@ std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Rec
   options.dt_max = o.dt_max * seconds_per_year;
   options.till = o.ssa.till();
   if (o.ocean != "none") options.pico = o.pico;
-  Counter counter(set, sheet.icy_cells, o.Mz, o.count_launches);
+  Counter counter(set, sheet.icy_cells, o.Mz);
   ranks.set_watch(counter);
   Hybrid hybrid(ranks, o.dx, o.dx, sheet.levels, options,
                 std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa), std::move(sheet.states),
@@ -211,8 +198,6 @@ std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Rec
          {"messages", World().sum(part.traffic.messages)},
          {"bytes", World().sum(part.traffic.bytes)},
          {"collectives", part.traffic.collectives},
-         {"launches", o.count_launches ? Record(World().sum(part.launches)) : Record()},
-         {"waits", o.count_launches ? Record(World().sum(part.waits)) : Record()},
          {"loggp_s", is_virtual ? Record(part.modelled) : Record()},
          {"loggp_work_s", is_virtual ? Record(part.work) : Record()},
          {"wall_s", World().max(part.wall)},
@@ -301,7 +286,7 @@ void run(const StepOptions& o) {
               << "; fields " << digits << "\n\n";
     print_table(std::cout, records,
                 "ranks, part, exchanges, messages, bytes: bytes sent, collectives, "
-                "launches, waits, loggp_s*1e3: modelled ms, loggp_work_s*1e3: of which work, "
+                "loggp_s*1e3: modelled ms, loggp_work_s*1e3: of which work, "
                 "wall_s*1e3: wall ms here");
     print_output(output);
   }
@@ -349,10 +334,6 @@ int main(int argc, char** argv) {
                      0, 100));
     o.output.add_to(table);
     table.section("Output");
-    table.add(
-        flag("count_launches", o.count_launches,
-             "launches of loops and waits for them, of all ranks together: those of a GPU in a "
-             "build for one (CMake: NUNATAK_DEVICE_MEMORY)"));
     table.add(text("report", o.json, "JSON file of all counts and times"));
     if (!table.read(argc, argv)) return;
     if (o.halo == "dmda" && o.ranks.virtual_ranks.empty())

@@ -7,7 +7,7 @@
 //   bits FILE loops    the same with ghosts that loops exchange and the geometry of PICO by loops,
 //                      as on a GPU
 //   bits               prints them: the new bits.txt when the equations have changed on purpose
-#include "kernels/grid/launches.hpp"
+#include "perf/launches.hpp"
 #include "sheet.hpp"
 
 #include <cstdio>

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 
-import pytest
 from conftest import run_program
 
 PROBLEM = ("-grid_dx", "100000", "-grid_Mz", "6", "-dt_max", "0.02")
@@ -29,9 +28,3 @@ def test_ice_streams_have_the_same_velocity_on_two_ranks(tmp_path):
     assert one["result"]["velocity_bits"] == two["result"]["velocity_bits"]
     assert one["result"]["residual_per_load"] < 1e-6
     assert one["work"]["fast_grounded_cells"] > 100
-
-
-@pytest.mark.parametrize("arguments, words", [(("-repeat", "1"), "-repeat"), (("-grid_dx", "1"), "-grid_dx"), (("-stress", "ssa"), "ssa+sia|sia"), (("-i", "x.nc"), "-i")])
-def test_refused(tmp_path, arguments, words):
-    done = run_program(BENCH, *arguments, cwd=tmp_path)
-    assert done.status == 2 and words in done.text, done.text
