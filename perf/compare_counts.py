@@ -95,13 +95,14 @@ def run(case, a, ranks, name, steps):
 
 
 def per_step(case, a, ranks, name):
-    """Counts and iterations of a step after the first."""
+    """Counts and iterations of a step after the first; iterations of the first."""
     (few, first), (many, last) = (run(case, a, ranks, name, steps) for steps in (1, a.steps))
     n = a.steps - 1
     parts = {part: {c: (many[part][c] - few[part][c]) / n for c in COLUMNS} for part in many}
     parts["all but output"] = {c: sum(parts[part][c] for part in parts if part != "output") for c in COLUMNS}
     parts["output"] = many["output"]
-    return {"parts": parts, "nonlinear": (last[0] - first[0]) / n, "linear": (last[1] - first[1]) / n}
+    return {"parts": parts, "nonlinear": (last[0] - first[0]) / n, "linear": (last[1] - first[1]) / n,
+            "from rest": {"nonlinear": first[0], "linear": first[1]}}
 
 
 def vector(parts, columns=("messages", "kB", "reductions", "gathers", "waits")):

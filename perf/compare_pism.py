@@ -167,7 +167,7 @@ def nunatak_command(nunatak, case, steps, output, options):
 
 # --- the comparison --------------------------------------------------------------------------------------------------------
 
-METHODS = {"default": "default", "fd": "fd equal", "fem": "fem equal", "ilu1": "fem ilu1"}
+METHODS = {"default": "default", "fd": "fd equal", "fem": "fem equal", "ilu1": "fem ilu1", "fem_default": "fem default"}
 OWN = {"nunatak": [], "new geometry": ["-pico_skip_unchanged", "no"]}  # nunatak's runs and their options
 TOLERANCE = "3e-7"  # of nunatak, residual over load; PISM's bound is 1e-6, below which its last step may go far
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
@@ -306,18 +306,18 @@ class Antarctica:
 
         load = self.nunatak(1, 1, [])["load_norm"]
         own = self.velocity()
-        self.nunatak(1, 1, ["-ssa_tolerance", "1e-11"])
+        self.nunatak(1, 1, ["-ssa_tolerance", "1e-11", *(["-ssa_snes_rtol", "1e-10"] if "-like" in self.a.ours else [])])
         tight = {"nunatak": self.velocity()}
         error = {"nunatak": distance(own, tight["nunatak"])}
 
         fem = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
         ilu1 = ["-pc_factor_levels", "1", "-sub_pc_factor_levels", "1"]  # on one rank, on several
         options = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)],
-                   "fem ilu1": fem + [repr(1e-6 * load)] + ilu1}
+                   "fem ilu1": fem + [repr(1e-6 * load)] + ilu1, "fem default": fem[:2]}
         methods = {METHODS[name]: options[METHODS[name]] for name in METHODS if name in self.a.methods}
-        for name in {"fem equal", "fem ilu1"} & set(methods):
+        for name in {"fem equal", "fem ilu1", "fem default"} & set(methods):
             try:
-                limit = self.first_velocity(methods[name] + ["-snes_atol", repr(1e-10 * load)])
+                limit = self.first_velocity(methods[name] + ["-snes_rtol", "1e-50", "-snes_atol", repr(1e-10 * load)])
                 tight[name], error[name] = limit, distance(self.first_velocity(methods[name]), limit)
             except RunFailed as problem:
                 say(f"'{name}' left out: PISM's finite elements fail here\n{problem}")

@@ -255,7 +255,7 @@ def machine_facts(study):
     return {"name": study.name, "facts": facts + [("results", study.folder), ("runs", f"{len(study.runs)} of {study.asked} used")]}
 
 
-def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit, limited, laws, found_by_papers, rungs):
+def write(folder, studies, points, field, figures, title, subtitle, complaints, notes, unit, limited, laws, found_by_papers, rungs, as_pism):
     tables = []
     for curve in curves(points):
         of_curve = select(points, curve)
@@ -267,7 +267,7 @@ def write(folder, studies, points, field, figures, title, subtitle, complaints, 
                                    undefined=jinja2.StrictUndefined, trim_blocks=True)
     text = templates.get_template("page.html").render(
         title=title, subtitle=subtitle, complaints=complaints, notes=notes, summary=summary_table(points, field, unit, limited), rungs=rungs, findings=findings(points, field, unit), figures=figures, paper=found_by_papers,
-        side_by_side=side_by_side_table(points, unit), best=best_table(points), tables=tables,
+        side_by_side=side_by_side_table(points, unit), best=best_table(points), as_pism=as_pism, tables=tables,
         machines=[machine_facts(s) for s in studies], unit=unit, one_unit="rank" if unit == "ranks" else "core",
         output_rest=parts.OUTPUT_REST,
         studies=[yaml.safe_dump(s.settings, sort_keys=False, width=120) for s in studies if s.settings])

@@ -12,7 +12,7 @@ from collections import Counter
 
 import pandas
 
-from . import ladder, law, load, metrics, model, page, paper, parts, plots, tools, work
+from . import as_pism, ladder, law, load, metrics, model, page, paper, parts, plots, tools, work
 
 
 STOLEN = 0.02  # of the processor time, from which on steal is named
@@ -58,7 +58,7 @@ def make(folder, studies, complaints):
     paper.draw(figures, studies)
     found = paper.entries(studies, points)
     page.write(folder, studies, points, field, drawn, title, subtitle, complaints,
-               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws, paper.table(found), ladder.steps_table(figures.rungs))
+               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws, paper.table(found), ladder.steps_table(figures.rungs), as_pism.table(studies, points, unit))
     write_table(folder, points, field)
     write_json(folder, studies, points, field, complaints, laws=laws, paper=found, rungs=figures.rungs)
     print_table(points, field, unit)

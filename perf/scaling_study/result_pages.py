@@ -1,16 +1,23 @@
-"""docs/results.md and the table of results in README.md, made of perf/results/*.yaml: of what is claimed and was measured.
+"""docs/results.md, the table of results in README.md, and what other pages say of rows, made of perf/results/*.yaml: of what is claimed and was
+measured. A page has what a row says behind one of these lines, up to the next empty line:
 
-    perf/study results            writes both
+    <!-- claim: ROW -->      its claim
+    <!-- figures: ROW -->    the table of its figures
+    <!-- table: ROW -->      its table with a column for each condition
+
+    perf/study results            writes all of them
     perf/study results --check    exit status 1 if one of them is not what would be written
 """
 import pathlib
 import re
+import textwrap
 
 from . import rows
 from .texts import number
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE, README = ROOT / "docs" / "results.md", ROOT / "README.md"
+SAID = re.compile(r"(<!-- (claim|figures|table): (\w+) -->\n)((?:.+\n)*)")
 MARK = "<!-- made from perf/results by `perf/study results` -->"
 
 
@@ -35,7 +42,21 @@ def made(sections, measured):
     """A row whose figures are no longer those that were measured is left out until it is measured again."""
     figures = {name: row["figures"].keys() for section in sections.values() for name, row in section.get("rows", {}).items()}
     measured = {**measured, "rows": {name: there for name, there in measured["rows"].items() if there["values"].keys() == figures.get(name)}}
-    return {PAGE: page(sections, measured), README: readme(sections, measured)}
+    known = {name: row for section in sections.values() for name, row in section.get("rows", {}).items()}
+    others = {path: path.read_text(encoding="utf-8") for path in sorted(PAGE.parent.rglob("*.md")) if path != PAGE}
+    return {PAGE: page(sections, measured), README: readme(sections, measured),
+            **{path: SAID.sub(lambda found: found[1] + of_row(found, known, measured["rows"]), text) for path, text in others.items() if SAID.search(text)}}
+
+
+def of_row(found, known, measured):
+    """What a page says of a row; what it said before, if that was not measured."""
+    what, name, before = found[2], found[3], found[4]
+    if name not in measured:
+        return before
+    if what == "claim":
+        return textwrap.fill(said(known[name]["claim"], measured[name]), 120, break_long_words=False, break_on_hyphens=False) + "\n"
+    lines, grid = tables(known[name], measured[name]["values"])
+    return "\n".join(grid if what == "table" else lines) + "\n"
 
 
 def anchor(title):
@@ -86,7 +107,8 @@ def block(name, row, there):
     compared = [f"Compared with: {row['compared'].strip().removesuffix('.')}."] if row.get("compared") else []
     text = [" ".join([f"**{said(row['claim'], there)}**", *compared, *([row["holds"].strip()] if row.get("holds") else [])]), ""]
     text += ["    " + line if line else "" for line in row["command"].rstrip().splitlines()] + [""]
-    text += table(row, there["values"]) + [""]
+    for table in filter(None, tables(row, there["values"])):
+        text += [*table, ""]
     for picture in row.get("pictures", ()):
         if (PAGE.parent / "img" / picture).exists():  # drawn by a run with --record
             text += [f"![{name}](img/{picture})", ""]
@@ -103,8 +125,8 @@ def cell(value, unit=""):
     return text + (f" ({number(least)} to {number(most)})" if number(least) != number(most) else "") + unit
 
 
-def table(row, values):
-    """Names with `: ` are of a table, row and (behind the last one) column; the others are a line each."""
+def tables(row, values):
+    """Names with `: ` are of the second table, row and (behind the last one) column; the others are a line each of the first."""
     grid, lines = {}, []
     for name, value in values.items():
         of_row, colon, column = name.rpartition(": ")
@@ -113,9 +135,8 @@ def table(row, values):
         else:
             unit = row["figures"].get(name, {}).get("unit", "")
             lines.append(f"| {name.replace('_', ' ')}{f' ({unit})' if unit else ''} | {cell(value)} |")
-    found = ["| Figure | Median (least to most) |", "|---|---:|", *lines] if lines else []
-    if grid:
-        columns = list(dict.fromkeys(column for of_row in grid.values() for column in of_row))
-        found += ([""] if lines else []) + ["| | " + " | ".join(columns) + " |", "|---" + "|---:" * len(columns) + "|"]
-        found += [f"| {of_row} | " + " | ".join(cell(of[column]) if column in of else "" for column in columns) + " |" for of_row, of in grid.items()]
-    return found
+    columns = list(dict.fromkeys(column for of_row in grid.values() for column in of_row))
+    return (["| Figure | Median (least to most) |", "|---|---:|", *lines] if lines else [],
+            ["| | " + " | ".join(columns) + " |", "|---" + "|---:" * len(columns) + "|",
+             *(f"| {of_row} | " + " | ".join(cell(of[column]) if column in of else "" for column in columns) + " |" for of_row, of in grid.items())]
+            if grid else [])

@@ -88,6 +88,7 @@ def test_the_pages_say_what_was_measured():
     for name, there in rows.measured()["rows"].items():
         assert known[name]["figures"].keys() == there["values"].keys(), f"{name}: perf/study reproduce {name} --record"
         assert "{" not in result_pages.said(known[name]["claim"], there)
+    assert result_pages.of_row(result_pages.SAID.search("<!-- claim: x -->\nold\n"), {"x": {"claim": "It is {a:.1f}."}}, {"x": {"values": {"a": [2.04, 1, 3]}}}) == "It is 2.0.\n"
     assert study("reproduce", "no_such_row").returncode == 1 and "found no_such_row" in study("reproduce", "no_such_row").stderr
 
 

@@ -4,6 +4,7 @@ import html.parser
 import json
 import os
 import pathlib
+import re
 import sys
 import types
 
@@ -12,7 +13,7 @@ import pytest
 from study_samples import LAWS, Folder, io_report, model_report
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "perf"))
-from scaling_study import export, load, machine, paper, parts, plots, points, report, study_file, texts  # noqa: E402
+from scaling_study import as_pism, export, load, machine, paper, parts, plots, points, report, study_file, texts  # noqa: E402
 
 
 @pytest.fixture
@@ -195,16 +196,18 @@ def test_a_study_of_lengths_has_a_figure_of_its_snapshots(tmp_path, monkeypatch)
 def test_a_ladder_has_a_figure_and_the_same_result_on_each_rung(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(plots.STYLE, "savefig.dpi", 40)
     folder = Folder(tmp_path / "a")
-    for rung, volume in (("0 PISM", 1.86e7), ("1 bfs", 1.86e7 + 1), ("2 batch", 1.86e7 + 100)):
-        folder.add("strong", 2, 0, {**model_report(2, 96), "mass_budget": {"volume_end_km3": volume}}, {"rung": rung})
-    seconds = {"compute": 2.0, "output": 1.0}
-    model = {"ranks": 16384, "years": 10.0, "rungs": {"0": seconds, "2": seconds}}
+    for rung, volume, like in (("0 PISM", 1.86e7, {"ssa_solver": "pism"}), ("1 bfs", 1.86e7 + 1, {}), ("2 batch", 1.86e7 + 100, {})):
+        folder.add("strong", 2, 0, {**model_report(2, 96), "set_by_like": like, "mass_budget": {"volume_end_km3": volume}}, {"rung": rung})
+    monkeypatch.setattr(as_pism, "ratios", lambda: dict.fromkeys(("SSA", "SIA", "energy", "transport", "PICO"), 3.0))
+    model = {"ranks": 16384, "years": 10.0, "rungs": dict.fromkeys("02", {"compute": 2.0, "output": 1.0})}
     (folder.path / "model.json").write_text(json.dumps(model))
     assert report.main(types.SimpleNamespace(folders=[folder.path], output=None)) == 1
     assert {path.name for path in (folder.path / "page").glob("*.png")} == {"ladder.png"}
     found = json.loads((folder.path / "page" / "results.json").read_text())["rungs"]
     assert [(one["rung"], one["next"], one["part"], one["ratio"]["median"]) for one in found[:2]] == [("0 PISM", "1 bfs", part, 1.0) for part in ("total", "compute")]
-    assert "upper rungs are lower bounds" in (folder.path / "page" / "index.html").read_text()
+    page = (folder.path / "page" / "index.html").read_text()
+    assert "upper rungs are lower bounds" in page and re.search("energy</td><td>2</td><td>([^<]*)</td><td>-</td><td>\\1</td>", page)
+    assert [float(there) / float(here) for here, there in re.findall("SSA</td><td>2</td><td>([0-9.]+)</td><td>3</td><td>([0-9.]+)<", page)] == pytest.approx([3], rel=0.02)
     assert "expected 18600000 as on the first rung, found 18600100" in capsys.readouterr().err
     for wrong in ({**model, "ranks": "many"}, {**model, "rungs": [1]}, [], 3):
         (folder.path / "model.json").write_text(json.dumps(wrong))
@@ -304,18 +307,14 @@ def link_out(path):
     path.symlink_to(path.parents[2] / "other.json")
 
 
-def device(path):
-    path.symlink_to("/dev/null")
-
-
 def huge(path):
     path.touch()
     os.truncate(path, texts.LONGEST + 1)
 
 
 @pytest.mark.parametrize("what", ["report", "manifest"])
-@pytest.mark.parametrize("make, words", [(os.mkfifo, "not a regular file"), (link_out, "a link out of it"), (device, "a link out of it"),
-                                         (huge, f"more than {texts.LONGEST} bytes"), (pathlib.Path.mkdir, "not a regular file")])
+@pytest.mark.parametrize("make, words", [(os.mkfifo, "not a regular file"), (link_out, "a link out of it"),
+                                         (lambda path: path.symlink_to("/dev/null"), "a link out of it"), (huge, f"more than {texts.LONGEST} bytes"), (pathlib.Path.mkdir, "not a regular file")])
 def test_files_of_a_run_are_regular_and_of_the_folder(tmp_path, what, make, words):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
     folder.add("strong", 4, 0, model_report(4, 192), {"io_format": "pnetcdf"}, **{what: "reports/odd"})
@@ -331,7 +330,7 @@ BOMB = "a: &a [x, x]\n" + "".join(f"{new}: &{new} [{', '.join(9 * ['*' + old])}]
 
 @pytest.mark.parametrize("name", ["study.yaml", "machine.json", "runs.jsonl", "model.json"])
 @pytest.mark.parametrize("make, words", [
-    (os.mkfifo, "not a regular file"), (device, "not a regular file"), (huge, "more than"), (lambda path: path.write_text(60000 * "["), "too many"),
+    (os.mkfifo, "not a regular file"), (lambda path: path.symlink_to("/dev/null"), "not a regular file"), (huge, "more than"), (lambda path: path.write_text(60000 * "["), "too many"),
     (lambda path: path.write_text(BOMB), "")])
 def test_files_of_a_folder_are_read_with_care(tmp_path, name, make, words):
     folder = Folder(tmp_path / "a").fill(modes=["strong"], ranks=(1, 2), methods=["pnetcdf"], repetitions=1)
