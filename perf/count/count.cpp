@@ -101,7 +101,8 @@ void write() {
   for (const auto& [key, sum] : sums)
     std::fprintf(file, "%s,%lld,%lld,%lld\n", key.c_str(), static_cast<long long>(sum.calls),
                  static_cast<long long>(sum.bytes), static_cast<long long>(sum.most_calls));
-  std::fclose(file);
+  if (std::ferror(file) != 0 || std::fclose(file) != 0)
+    std::fprintf(stderr, "libnunatak_count.so: cannot write '%s'\n", path);
 }
 
 // --- parts: PETSc calls two functions at the begin and end of events

@@ -13,6 +13,7 @@
 // A part is the innermost region; "" outside. They are those of a GPU in a build for one or, on a
 // CPU, with -DNUNATAK_DEVICE_MEMORY=ON. launches.hpp counts the same inside a program.
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -59,12 +60,12 @@ bool is_first() {
   return true;
 }
 
-void print_table() {
+void print_table(const std::map<Key, std::int64_t>& found) {
   std::fprintf(stderr, "\n%-40s %10s %10s\n", "part", "launches", "waits");
   std::int64_t all[2] = {0, 0};
   for (const std::string& part : order) {
     std::int64_t sums[2] = {0, 0};
-    for (const auto& [key, count] : found()) {
+    for (const auto& [key, count] : found) {
       if (std::get<0>(key) == part) sums[std::get<1>(key) == "wait" ? 1 : 0] += count;
     }
     std::fprintf(stderr, "%-40s %10lld %10lld\n", part.empty() ? "outside" : part.c_str(),
@@ -75,19 +76,18 @@ void print_table() {
                static_cast<long long>(all[1]));
 }
 
-void write_csv(const char* path) {
+void write_csv(const char* path, const std::map<Key, std::int64_t>& found) {
   std::FILE* const file = std::fopen(path, "w");
-  if (file == nullptr) {
-    std::fprintf(stderr, "libnunatak_launches.so: cannot write '%s'\n", path);
-    return;
-  }
-  std::fprintf(file, "part,what,label,count\n");
-  for (const auto& [key, count] : found()) {
+  if (file != nullptr) std::fprintf(file, "part,what,label,count\n");
+  for (const auto& [key, count] : found) {
     const auto& [part, what, label] = key;
-    std::fprintf(file, "\"%s\",%s,\"%s\",%lld\n", part.c_str(), what.c_str(), label.c_str(),
-                 static_cast<long long>(count));
+    if (file != nullptr)
+      std::fprintf(file, "\"%s\",%s,\"%s\",%lld\n", part.c_str(), what.c_str(), label.c_str(),
+                   static_cast<long long>(count));
   }
-  std::fclose(file);
+  if (file == nullptr || std::ferror(file) != 0 || std::fclose(file) != 0)
+    std::fprintf(stderr, "libnunatak_launches.so: cannot write '%s': %s\n", path,
+                 std::strerror(errno));
 }
 
 } // namespace
@@ -107,7 +107,7 @@ void kokkosp_init_library(const int /*place*/, const std::uint64_t /*version*/,
 void kokkosp_finalize_library() {
   const char* const path = std::getenv("NUNATAK_LAUNCHES");
   if (!is_first()) return;
-  path == nullptr ? print_table() : write_csv(path);
+  path == nullptr ? print_table(found()) : write_csv(path, found());
 }
 void kokkosp_begin_parallel_for(const char* label, std::uint32_t device, std::uint64_t*) {
   add("launch", label, device);

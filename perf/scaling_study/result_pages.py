@@ -1,9 +1,8 @@
 """docs/results.md, the table of results in README.md, and what other pages say of rows, made of perf/results/*.yaml: of what is claimed and was
 measured. A page has what a row says behind one of these lines, up to the next empty line:
 
-    <!-- claim: ROW -->      its claim
-    <!-- figures: ROW -->    the table of its figures
-    <!-- table: ROW -->      its table with a column for each condition
+    <!-- claim: ROW -->    its claim
+    <!-- table: ROW -->    its table with a column for each condition
 
     perf/study results            writes all of them
     perf/study results --check    exit status 1 if one of them is not what would be written
@@ -17,7 +16,7 @@ from .texts import number
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE, README = ROOT / "docs" / "results.md", ROOT / "README.md"
-SAID = re.compile(r"(<!-- (claim|figures|table): (\w+) -->\n)((?:.+\n)*)")
+SAID = re.compile(r"(<!-- (claim|table): (\w+) -->\n)((?:.+\n)*)")
 MARK = "<!-- made from perf/results by `perf/study results` -->"
 
 
@@ -55,8 +54,7 @@ def of_row(found, known, measured):
         return before
     if what == "claim":
         return textwrap.fill(said(known[name]["claim"], measured[name]), 120, break_long_words=False, break_on_hyphens=False) + "\n"
-    lines, grid = tables(known[name], measured[name]["values"])
-    return "\n".join(grid if what == "table" else lines) + "\n"
+    return "\n".join(tables(known[name], measured[name]["values"])[1]) + "\n"
 
 
 def anchor(title):

@@ -34,12 +34,8 @@ FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_
          "1", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc", "-io_format", "direct", "-verbose", "no")
 
 
-def servers_of(transport):
-    return sum(map(int, transport.split(":")[1].split("+")))
-
-
 def command(options, *words):
-    servers = servers_of(options.transport)
+    servers = int(options.transport.split(":")[1])
     return [*shlex.split(options.mpiexec), str(2 + servers), options.nunatak, *words, *MODEL, "-run_until", str(YEARS), *FILES,
             "-io_transport", options.transport, "-io_patience", "10"]
 

@@ -68,16 +68,12 @@ def grows_in_place(method):
     return method.startswith("direct") and "per-aggregator" not in method
 
 
-def check_of(victim, folder):
-    return subprocess.run([victim, "check", folder], capture_output=True, text=True, timeout=60)
-
-
 def complaints(run, method, folder, seconds, slowness, victim, call, faults_hit, continued):
     """What is wrong with a run that was hit."""
     wrong = []
     if seconds > LONGEST * slowness:
         wrong.append(f"took {seconds:.0f} s")
-    check = check_of(victim, folder)
+    check = subprocess.run([victim, "check", folder], capture_output=True, text=True, timeout=60)
     if check.returncode != 0:
         wrong.append("left behind: " + check.stderr.strip())
     errors = {line for line in run.stderr.splitlines() if "error: " in line}

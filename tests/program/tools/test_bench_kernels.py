@@ -28,3 +28,9 @@ def test_ice_streams_have_the_same_velocity_on_two_ranks(tmp_path):
     assert one["result"]["velocity_bits"] == two["result"]["velocity_bits"]
     assert one["result"]["residual_per_load"] < 1e-6
     assert one["work"]["fast_grounded_cells"] > 100
+
+
+def test_refused(tmp_path):
+    for option, value, words in (("-repeat", "1", "-repeat"), ("-grid_dx", "1", "-grid_dx"), ("-stress", "ssa", "ssa+sia|sia"), ("-i", "x.nc", "-i")):
+        done = run_program(BENCH, option, value, cwd=tmp_path)
+        assert done.status == 2 and words in done.text, done.text

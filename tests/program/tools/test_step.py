@@ -68,6 +68,7 @@ def test_collectives_outside_the_ssa(tmp_path, steps):
 @pytest.mark.parametrize("arguments, ranks, words", [
     (("-virtual_ranks", "2"), 2, "expected one process, found 2"),
     (("-virtual_ranks", "100x1"), None, "100"),
+    (("-grid_dx", "1"), None, "-grid_dx"), (("-ocean", "true"), None, "expected one of auto|pico|none"), (("-report", "nowhere/x.json"), None, "nowhere/x.json"),
     (("-halo", "dmda"), None, "expected packed without -virtual_ranks"),
     (("-machine", "none.json"), None, "file 'none.json': cannot be read"),
     (("-output", "direct"), None, "option -output: expected -virtual_ranks"),
