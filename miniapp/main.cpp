@@ -36,7 +36,7 @@ int run(const Session& session, Options& options, const std::string& command) {
   Model model(options, session.comm(), timers, log);
 
   // 3. clock, output, report
-  Clock clock(run_times(options), model.start_time());
+  Clock clock(run_times(options), model.initial().time());
   Summary summary(model.grid(), model.ranks(), model.state());
   Output output(options, model, summary.scalars(), command, timers, log);
   Report report(options, model.grid(), session.comm());

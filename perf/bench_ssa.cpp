@@ -137,7 +137,7 @@ SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
   const Log silent(0, false);
   Timers timers;
   Model model(options, comm, timers, silent);
-  model.diagnose(model.start_time());
+  model.diagnose(model.initial().time());
   const Grid& grid = model.grid();
   const State& state = model.state();
   const Forcing& forcing = model.forcing();

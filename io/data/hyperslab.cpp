@@ -9,14 +9,6 @@
 
 namespace nunatak::io {
 
-void Hyperslab::now_packed(const std::byte* values, Type file_type) {
-  data = values;
-  type = file_type;
-  stride = contiguous_strides(count);
-  scale = {};
-  sum = nullptr; // made
-}
-
 namespace {
 
 struct Loop {
@@ -261,7 +253,7 @@ void Waiting::keep(Slabs& slabs, Type file_type) {
       slab.sum = nullptr;
     } else {
       pack(slab, file_type, copy);
-      slab.now_packed(copy, file_type);
+      slab = row_major(slab, copy, file_type);
       copy += slab.elements() * bytes_of(file_type);
     }
   }

@@ -34,9 +34,6 @@ struct Hyperslab : Box {
   bool lasting = false;
   ValueSum* sum = nullptr; ///< checksum accumulator, updated by pack(); null if none is wanted
   Scale scale = {};
-
-  /// The values have been packed by pack() to `values`.
-  void now_packed(const std::byte* values, Type file_type);
 };
 
 /// Those of a variable and record on one rank: at least one, as many on every rank, some empty.

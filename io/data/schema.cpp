@@ -127,22 +127,9 @@ template <class To, class From> To converted(From number, const std::string& wha
   }
 }
 
-template <class To>
-Attribute::Value converted_to(const Attribute& attribute, const std::string& what) {
-  if (const std::string* text = attribute.text())
-    throw Error(what + ": expected numbers, found the text '" + *text + "'");
-  std::vector<To> own;
-  with_numbers(attribute.value, [&](const auto& given) {
-    for (const auto number : given) own.push_back(converted<To>(number, what));
-  });
-  return own;
-}
-
 template <class T>
 std::size_t index_of(const std::vector<T>& list, const std::string& name, const char* what) {
-  for (std::size_t n = 0; n < list.size(); ++n) {
-    if (list[n].name == name) return n;
-  }
+  if (const T* const found = find(list, name)) return static_cast<std::size_t>(found - list.data());
   throw Error(std::string("expected a ") + what + " of the schema, found '" + name + "'");
 }
 
@@ -154,8 +141,15 @@ Attribute::Value own_type(const Attribute& attribute, const Variable& variable) 
                                                     "flag_masks"};
   if (of_own_type.count(attribute.name) == 0) return attribute.value;
   const std::string what = "attribute '" + variable.name + ":" + attribute.name + "'";
-  return with_type(variable.type,
-                   [&](auto zero) { return converted_to<decltype(zero)>(attribute, what); });
+  if (const std::string* text = attribute.text())
+    throw Error(what + ": expected numbers, found the text '" + *text + "'");
+  return with_type(variable.type, [&](auto zero) -> Attribute::Value {
+    std::vector<decltype(zero)> own;
+    with_numbers(attribute.value, [&](const auto& given) {
+      for (const auto number : given) own.push_back(converted<decltype(zero)>(number, what));
+    });
+    return own;
+  });
 }
 
 void Schema::require_written_types(const std::string& path) const {

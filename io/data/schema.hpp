@@ -166,6 +166,13 @@ template <class T> const T* find(const std::vector<T>& list, const std::string& 
   return found == list.end() ? nullptr : &*found;
 }
 
+/// The names of all of them.
+template <class T> std::vector<std::string> names_of(const std::vector<T>& list) {
+  std::vector<std::string> names;
+  for (const T& element : list) names.emplace_back(element.name);
+  return names;
+}
+
 /// The whole variable, without the record dimension.
 Box whole_box(const Schema& schema, std::size_t v);
 

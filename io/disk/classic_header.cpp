@@ -184,20 +184,20 @@ std::optional<ClassicLayout> read_classic_layout(const std::string& path) {
   return layout;
 }
 
-std::int64_t MovedBytes::count(const std::string& path, bool all_records) {
+std::int64_t count_moved(ClassicLayout& layout, const std::string& path, bool all_records) {
   ClassicLayout after = read_classic_layout(path).value();
   std::uint64_t bytes = 0;
-  const bool grown = all_records && after.record_size > m_before.record_size;
-  for (std::size_t v = 0; v < m_before.variables.size(); ++v) {
-    const auto &old = m_before.variables[v], &now = after.variables[v];
+  const bool grown = all_records && after.record_size > layout.record_size;
+  for (std::size_t v = 0; v < layout.variables.size(); ++v) {
+    const auto &old = layout.variables[v], &now = after.variables[v];
     const std::uint64_t n = old.is_record ? after.records : 1;
     for (std::uint64_t r = 0; r < n; ++r) {
       const bool same_place =
-          old.begin + r * m_before.record_size == now.begin + r * after.record_size;
+          old.begin + r * layout.record_size == now.begin + r * after.record_size;
       if (!same_place || (old.is_record && grown)) bytes += old.size;
     }
   }
-  m_before = std::move(after);
+  layout = std::move(after);
   return static_cast<std::int64_t>(bytes);
 }
 

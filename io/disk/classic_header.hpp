@@ -32,17 +32,10 @@ struct ClassicLayout {
 /// nullopt without a classic magic number. Error if the header is cut off or has impossible sizes.
 std::optional<ClassicLayout> read_classic_layout(const std::string& path);
 
-/// Counts the bytes of values that a library moves to make space for new definitions.
-class MovedBytes {
-public:
-  /// Bytes moved by the last definition in the file at `path`. NetCDF-C moves only what changes its
-  /// place; PnetCDF (`all_records`) rewrites every record as soon as one grows.
-  std::int64_t count(const std::string& path, bool all_records);
-  const ClassicLayout& layout() const { return m_before; } ///< at the last call
-
-private:
-  ClassicLayout m_before;
-};
+/// Bytes of values that a library has moved to make space for new definitions in the file at
+/// `path` since it had `layout`, which becomes the present one. NetCDF-C moves only what changes
+/// its place; PnetCDF (`all_records`) rewrites every record as soon as one grows.
+std::int64_t count_moved(ClassicLayout& layout, const std::string& path, bool all_records);
 
 /// End a classic file, which may have more, behind this many records. Does nothing to other files.
 /// Error if it has fewer.

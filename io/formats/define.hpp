@@ -21,17 +21,10 @@ inline nc_type nc_type_of(Type type) {
 }
 
 struct NetcdfC {
-  static int def_dim(int ncid, const char* name, std::size_t length, int* id) {
-    return nc_def_dim(ncid, name, length, id);
-  }
-  static int def_var(int ncid, const char* name, nc_type type, int rank, const int* dims, int* id) {
-    return nc_def_var(ncid, name, type, rank, dims, id);
-  }
-  static int put_att(int ncid, int id, const char* name, nc_type type, std::size_t size,
-                     const void* values) {
-    return nc_put_att(ncid, id, name, type, size, values);
-  }
-  static const char* message(int status) { return nc_strerror(status); }
+  static constexpr auto def_dim = nc_def_dim;
+  static constexpr auto def_var = nc_def_var;
+  static constexpr auto put_att = nc_put_att;
+  static constexpr auto message = nc_strerror;
 };
 
 /// Error "file ...: what: ..." unless `status` is good.

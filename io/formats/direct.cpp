@@ -301,12 +301,10 @@ private:
 
   /// Begin and size of the text of `history` in the header.
   std::pair<std::size_t, std::size_t> history() const {
-    for (const Attribute& attribute : m_schema.attributes) {
-      if (attribute.name != "history") continue;
-      const auto& text = std::get<std::string>(attribute.value);
-      return {m_header.find(text), text.size()};
-    }
-    return {0, 0};
+    const Attribute* const found = find(m_schema.attributes, "history");
+    if (found == nullptr) return {0, 0};
+    const auto& text = std::get<std::string>(found->value);
+    return {m_header.find(text), text.size()};
   }
 
   /// How the header of an existing file of at least `size` bytes differs from this one; "" if it

@@ -31,9 +31,7 @@ struct PnetcdfC {
   static int def_dim(int ncid, const char* name, std::size_t length, int* id) {
     return ncmpi_def_dim(ncid, name, static_cast<MPI_Offset>(length), id);
   }
-  static int def_var(int ncid, const char* name, nc_type type, int rank, const int* dims, int* id) {
-    return ncmpi_def_var(ncid, name, type, rank, dims, id);
-  }
+  static constexpr auto def_var = ncmpi_def_var;
   static int put_att(int ncid, int id, const char* name, nc_type type, std::size_t size,
                      const void* values) {
     const auto n = static_cast<MPI_Offset>(size);
@@ -41,18 +39,15 @@ struct PnetcdfC {
       return ncmpi_put_att_text(ncid, id, name, n, static_cast<const char*>(values));
     return ncmpi_put_att(ncid, id, name, type, n, values);
   }
-  static const char* message(int status) { return ncmpi_strerror(status); }
+  static constexpr auto message = ncmpi_strerror;
 };
 
-class Pnetcdf : public FileFormat {
+class Pnetcdf final : public FileFormat {
 public:
-  /// `is_hybrid`: rank 0 defines the file.
-  Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options,
-          bool is_hybrid = false)
+  Pnetcdf(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
       : FileFormat(comm, path, schema, options),
-        m_waiting(options.copy_bytes(), static_cast<std::size_t>(size_of(comm))),
-        m_is_hybrid(is_hybrid) {
-    if (is_hybrid) return;
+        m_waiting(options.copy_bytes(), static_cast<std::size_t>(size_of(comm))) {
+    if (m_is_hybrid) return;
     MPI_Info info = make_info(options.hints);
     const int status =
         ncmpi_create(comm, path.c_str(), NC_CLOBBER | classic_mode(schema), info, &m_ncid);
@@ -63,7 +58,7 @@ public:
 
   void define() override {
     m_is_hybrid ? define_on_rank_0() : define_together();
-    on_rank_0(m_comm, [&] { m_moved.count(m_path, true); });
+    on_rank_0(m_comm, [&] { count_moved(m_layout, m_path, true); });
     MPI_Info info = MPI_INFO_NULL; // in effect: hints of PnetCDF, and those reported by MPI-IO
     check(ncmpi_inq_file_info(m_ncid, &info), "hints");
     m_hints = used_hints(m_options.hints, info);
@@ -99,7 +94,7 @@ public:
 
   /// For the variables defined so far, on rank 0.
   std::uint64_t expected_size(std::uint64_t records) const override {
-    return m_moved.layout().size(records);
+    return m_layout.size(records);
   }
 
   std::map<std::string, std::string> hints() const override { return m_hints; }
@@ -142,7 +137,7 @@ private:
     const int status = end_define(m_n_late == 0 ? m_options.header : 0);
     agree(m_comm, [&] { check(status, "header"); }); // one rank writes it
     m_n_late += 1;
-    on_rank_0(m_comm, [&] { m_work.moved_bytes += m_moved.count(m_path, true); });
+    on_rank_0(m_comm, [&] { m_work.moved_bytes += count_moved(m_layout, m_path, true); });
   }
 
   void write_pending() {
@@ -191,19 +186,13 @@ private:
   int m_ncid = -1;
   std::vector<int> m_ids; ///< of each variable; -1: not defined yet
   Waiting m_waiting;
-  bool m_is_hybrid;
-  int m_n_late = 0;   ///< late definitions so far
-  MovedBytes m_moved; ///< on rank 0
+  bool m_is_hybrid = m_options.format == "hybrid"; ///< rank 0 defines the file
+  int m_n_late = 0;                                ///< late definitions so far
+  ClassicLayout m_layout;                          ///< at the last definition, on rank 0
   std::vector<int> m_requests;
   std::vector<std::size_t> m_names; ///< the variable of each request
   std::map<std::string, std::string> m_hints;
   KeptError m_error;
-};
-
-class Hybrid final : public Pnetcdf {
-public:
-  Hybrid(MPI_Comm comm, const std::string& path, const Schema& schema, const Options& options)
-      : Pnetcdf(comm, path, schema, options, true) {}
 };
 
 } // namespace
@@ -214,7 +203,7 @@ FormatRow pnetcdf_format() {
 }
 
 FormatRow hybrid_format() {
-  return {"hybrid", "rank 0 the header, all ranks the values", open_as<Hybrid>,
+  return {"hybrid", "rank 0 the header, all ranks the values", open_as<Pnetcdf>,
           netcdf | classic | mpi_io | many_writers};
 }
 

@@ -34,12 +34,12 @@ public:
     int old_fill = 0;
     check(nc_set_fill(m_ncid, NC_NOFILL, &old_fill), "fill mode");
     if (m_options.define == "upfront") std::iota(m_ids.begin(), m_ids.end(), 0);
-    m_moved.count(m_path, false);
+    count_moved(m_layout, m_path, false);
   }
 
   /// For the variables defined so far, on rank 0.
   std::uint64_t expected_size(std::uint64_t records) const override {
-    return m_moved.layout().size(records);
+    return m_layout.size(records);
   }
 
   void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
@@ -90,13 +90,13 @@ private:
     const std::size_t header = m_n_late++ == 0 ? m_options.header : 0;
     check(nc__enddef(m_ncid, header, m_options.align, 0, m_options.align), "header");
     check(nc_sync(m_ncid), "flush");
-    m_work.moved_bytes += m_moved.count(m_path, false);
+    m_work.moved_bytes += count_moved(m_layout, m_path, false);
   }
 
   int m_ncid = -1;        ///< on rank 0
   std::vector<int> m_ids; ///< on rank 0; -1: not defined yet
   int m_n_late = 0;       ///< late definitions so far
-  MovedBytes m_moved;
+  ClassicLayout m_layout; ///< at the last definition
   Buffer m_packed;
 };
 

@@ -84,16 +84,6 @@ namespace {
 
 constexpr std::size_t smallest = 4096, compressed = 1 << 20, largest = (4ULL << 30) - 1; // bytes
 
-/// Cut a chunk to at most `bytes` bytes, along its slowest dimensions.
-void cut(Indices& chunk, std::size_t element, std::size_t bytes) {
-  for (std::size_t d = 0; d < chunk.size(); ++d) {
-    std::size_t row = element; // bytes of one index of this dimension; faster ones are still whole
-    for (std::size_t n = d + 1; n < chunk.size(); ++n) row *= chunk[n];
-    if (chunk[d] * row <= bytes) return;
-    chunk[d] = std::max<std::size_t>(1, bytes / row);
-  }
-}
-
 std::map<std::string, std::size_t> parse(const Schema& schema, const std::string& text) {
   std::map<std::string, std::size_t> lengths;
   for (const std::string& word : split(text, ',')) {
@@ -107,11 +97,9 @@ std::map<std::string, std::size_t> parse(const Schema& schema, const std::string
           "option -io_chunk: expected auto, record or lengths by dimension (y=64,x=64), found '" +
           text + "'");
     }
-    std::vector<std::string> names;
-    for (const Dimension& d : schema.dimensions) names.push_back(d.name);
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      throw Error("option -io_chunk: expected a dimension of the file (" + joined(names) +
-                  "), found '" + name + "'");
+    if (find(schema.dimensions, name) == nullptr)
+      throw Error("option -io_chunk: expected a dimension of the file (" +
+                  joined(names_of(schema.dimensions)) + "), found '" + name + "'");
     lengths[name] = std::stoull(digits);
   }
   return lengths;
@@ -141,8 +129,8 @@ Indices chunk_shape(const Schema& schema, const Variable& variable, const Storag
     for (const std::size_t n : chunk) record *= n;
     chunk[0] = std::max<std::size_t>(1, smallest / record);
   }
-  cut(chunk, element, storage.chunk == "auto" && storage.deflate > 0 ? compressed : largest);
-  return chunk;
+  const std::size_t most = storage.chunk == "auto" && storage.deflate > 0 ? compressed : largest;
+  return cut({Indices(chunk.size(), 0), chunk}, most / element).front().count;
 }
 
 std::uint64_t bytes_of_chunks(const Schema& schema, const Variable& variable,

@@ -69,9 +69,7 @@ std::string listed(const std::vector<Row>& rows, const char* separator, const ch
 
 template <class Row>
 const Row& row_of(const std::vector<Row>& rows, std::string_view name, const char* what) {
-  const auto found =
-      std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return name == row.name; });
-  if (found != rows.end()) return *found;
+  if (const Row* const found = find(rows, std::string(name))) return *found;
   throw Error(std::string(what) + ": expected " + listed(rows, ", ", " or ") + ", found '" +
               std::string(name) + "'");
 }

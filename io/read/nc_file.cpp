@@ -66,6 +66,7 @@ NcFile::NcFile(const std::string& path) : m_path(path) {
   if (!std::filesystem::is_regular_file(path, ignored))
     fail("expected a NetCDF file, found something that is not a file");
   const auto layout = read_classic_layout(path);
+  m_is_classic = layout.has_value();
   const std::uint64_t needed = layout ? layout->size(layout->records) : 0;
   const std::uint64_t found = std::filesystem::file_size(path, ignored);
   if (found < needed) {
@@ -82,12 +83,6 @@ NcFile::NcFile(const std::string& path) : m_path(path) {
 }
 
 NcFile::~NcFile() { nc_close(m_id); }
-
-bool NcFile::is_hdf5() const {
-  int format = 0;
-  checked(nc_inq_format(m_id, &format), m_path, "format");
-  return format == NC_FORMAT_NETCDF4 || format == NC_FORMAT_NETCDF4_CLASSIC;
-}
 
 Schema NcFile::schema() const {
   Schema schema;

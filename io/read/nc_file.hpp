@@ -17,13 +17,14 @@ public:
   NcFile& operator=(const NcFile&) = delete;
 
   int id() const { return m_id; }
-  bool is_hdf5() const; ///< NetCDF-4; else classic
+  bool is_hdf5() const { return !m_is_classic; } ///< NetCDF-4
   /// Its variables in the order of NetCDF-C's and PnetCDF's numbers.
   Schema schema() const;
 
 private:
   std::string m_path;
   int m_id = -1;
+  bool m_is_classic = false;
 };
 
 } // namespace nunatak::io

@@ -24,25 +24,16 @@ template <class T> Type stored_as(T /*zero*/) {
   }
 }
 
-/// The method that `automatic` selects. Collective.
-ReadBy chosen(ReadBy by, MPI_Comm comm, const ReadOptions& options) {
-  if (by != ReadBy::automatic) return by;
-  return make_topology(comm, options.ranks_per_node).n_nodes == 1 ? ReadBy::each : ReadBy::direct;
-}
-
-template <class T> std::vector<std::string> names_of(const std::vector<T>& list) {
-  std::vector<std::string> names;
-  for (const T& element : list) names.push_back(element.name);
-  return names;
-}
-
 } // namespace
 
 Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
-    : m_path(std::move(path)), m_comm(comm), m_missing(options.missing) {
+    : m_path(std::move(path)), m_comm(comm), m_by(options.by), m_missing(options.missing) {
   const Watchdog::Scope scope(m_path, "open");
   const double begin = MPI_Wtime();
-  m_by = chosen(options.by, comm, options);
+  if (m_by == ReadBy::automatic) {
+    const bool one_node = make_topology(comm, options.ranks_per_node).n_nodes == 1;
+    m_by = one_node ? ReadBy::each : ReadBy::direct;
+  }
   agree(m_comm, [&] { m_source = open_source(m_by, m_path, m_comm, options); });
   m_open_seconds = MPI_Wtime() - begin;
 }

@@ -164,17 +164,16 @@ private:
     const std::string what = "variable '" + m_whole.variables[v].name + "'";
     std::vector<Piece> parts;
     std::size_t found = 0;
-    std::set<std::vector<std::size_t>> boxes;
+    std::set<std::pair<Indices, Indices>> boxes;
     for (std::size_t n = 0; n < m_size; ++n) {
       Piece part{n, {}};
-      std::vector<std::size_t> numbers; // of the box
       for (std::size_t a = lead(v); a < axes.size(); ++a) {
         const std::size_t* const r = range(n, axes[a]);
         part.box.start.push_back(r[0]);
         part.box.count.push_back(r[1]);
-        numbers.insert(numbers.end(), r, r + 2);
       }
-      if (!boxes.insert(numbers).second) continue; // an earlier subfile has it
+      const bool is_new = boxes.insert({part.box.start, part.box.count}).second;
+      if (!is_new) continue; // an earlier subfile has it
       for (const Piece& other : parts) {
         if (!do_meet(part.box, other.box)) continue;
         fail(n, what + ": expected a part that no other subfile has, found some of it in '" +

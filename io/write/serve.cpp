@@ -483,13 +483,9 @@ private:
 
   /// The files stay as they were last committed. Their errors are the same as the first.
   void fail(const std::string& what) {
-    drop_files();
-    tell(Packer(News::error, what));
-  }
-
-  void drop_files() {
     m_has_failed = true;
     for (auto& [number, its_file] : m_files) its_file.file.reset();
+    tell(Packer(News::error, what));
   }
 
   void tell(const Packer& news) {

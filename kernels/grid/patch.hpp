@@ -37,6 +37,13 @@ struct Patch {
   constexpr std::int64_t cells() const { return static_cast<std::int64_t>(xm) * ym; }
 };
 
+/// f(j, i) for the view indices of all owned cells, row by row, on the host.
+template <class F> void for_each_owned(const Patch& p, const F& f) {
+  for (int j = 1; j <= p.ym; ++j) {
+    for (int i = 1; i <= p.xm; ++i) f(j, i);
+  }
+}
+
 /// The decomposition of the grid into patches, the same on every rank.
 struct Decomposition {
   int Mx = 0, My = 0;      ///< global grid

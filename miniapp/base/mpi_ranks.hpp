@@ -9,11 +9,6 @@ namespace nunatak {
 
 class MpiRanks : public Ranks {
 public:
-  /// This process's ghost exchanges; a part of traffic().
-  struct Halo {
-    std::int64_t exchanges = 0, messages = 0, bytes = 0;
-  };
-
   /// `decomposition.size()` must be the size of `comm`, which must outlive this object.
   MpiRanks(MPI_Comm comm, Decomposition decomposition);
 
@@ -22,7 +17,8 @@ public:
   MPI_Comm comm() const { return m_comm; }
   Patch patch() const { return Ranks::patch(0); }
 
-  const Halo& halo() const { return m_halo; }
+  /// Of this process's ghost exchanges; a part of traffic().
+  const Traffic& halo() const { return m_halo; }
 
   void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) final;
   void sum(std::vector<std::vector<std::int64_t>>& values) override { reduce(values[0], MPI_SUM); }
@@ -61,7 +57,7 @@ private:
   }
   MPI_Comm m_comm;
   int m_rank = 0;
-  Halo m_halo;
+  Traffic m_halo;
   std::vector<std::byte> m_buffer;     // ghosts received and sent; reused
   std::vector<MPI_Request> m_requests; // used by exchange()
   std::vector<MPI_Status> m_statuses;

@@ -13,23 +13,20 @@ namespace nunatak {
 
 namespace {
 
-struct System {
-  ut_system* system;
-  System() {
-    ut_set_error_message_handler(ut_ignore);
-    const char* const named = std::getenv("UDUNITS2_XML_PATH");
-    const std::string path = named != nullptr ? named : "";
-    std::error_code none;
-    // Spack sets this to a file that may not exist; the system's UDUNITS then uses its own
-    if (!std::filesystem::exists(path, none)) unsetenv("UDUNITS2_XML_PATH");
-    system = ut_read_xml(nullptr);
-    if (system == nullptr)
-      throw Error("UDUNITS cannot read its unit database: found UDUNITS2_XML_PATH '" + path + "'");
-  }
-  ~System() { ut_free_system(system); }
-};
-
+using System = std::unique_ptr<ut_system, decltype(&ut_free_system)>;
 using Unit = std::unique_ptr<ut_unit, decltype(&ut_free)>;
+
+System read_system() {
+  ut_set_error_message_handler(ut_ignore);
+  const char* const named = std::getenv("UDUNITS2_XML_PATH");
+  const std::string path = named != nullptr ? named : "";
+  std::error_code none;
+  // Spack sets this to a file that may not exist; the system's UDUNITS then uses its own
+  if (!std::filesystem::exists(path, none)) unsetenv("UDUNITS2_XML_PATH");
+  System system(ut_read_xml(nullptr), ut_free_system);
+  if (system) return system;
+  throw Error("UDUNITS cannot read its unit database: found UDUNITS2_XML_PATH '" + path + "'");
+}
 
 /// The same with "a" as the year that glaciologists mean; in UDUNITS it is the are, 100 m2.
 std::string with_years(const std::string& name) {
@@ -38,7 +35,7 @@ std::string with_years(const std::string& name) {
 }
 
 Unit parse(const System& units, const std::string& name, const std::string& what) {
-  Unit unit(ut_parse(units.system, name.c_str(), UT_UTF8), ut_free);
+  Unit unit(ut_parse(units.get(), name.c_str(), UT_UTF8), ut_free);
   if (!unit) throw Error(what + ": '" + name + "' is not a unit");
   return unit;
 }
@@ -52,7 +49,7 @@ const char* units_in_words() {
 UnitConversion unit_conversion(const std::string& from, const std::string& to,
                                const std::string& what) {
   if (from == to) return [](double x) { return x; };
-  static const System units; // one copy: reading the database takes long
+  static const System units = read_system(); // one copy: reading the database takes long
   // "g/kg" and "psu" are units of salinity in files
   const std::string known = from == "psu" || from == "PSU" ? "g/kg" : from;
   const Unit a = parse(units, known, what), b = parse(units, to, what);

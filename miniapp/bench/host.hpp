@@ -49,10 +49,8 @@ inline Record host_facts(MPI_Comm comm) {
   const int ranks = io::size_of(comm);
   const io::Topology nodes = io::make_topology(comm, 0);
   int fullest = 0;
-  for (int n = 0; n < nodes.n_nodes; ++n) {
-    fullest = std::max(fullest,
-                       static_cast<int>(std::count(nodes.node_of.begin(), nodes.node_of.end(), n)));
-  }
+  for (const std::vector<int>& of_node : nodes.ranks_by_node())
+    fullest = std::max(fullest, static_cast<int>(of_node.size()));
   auto cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   MPI_Allreduce(MPI_IN_PLACE, &cores, 1, MPI_INT, MPI_MIN, comm);
   std::uint64_t memory = available_memory();

@@ -231,7 +231,6 @@ struct Repetitions {
   const BenchOptions& options;
   const std::vector<io::ReadBy>& reads;
   const Scratch& scratch;
-  const Compute& compute;
   std::map<std::string, Arrays>& arrays_of; ///< by order
   int all;                                  ///< repetitions, the warm-up included
 
@@ -243,8 +242,8 @@ struct Repetitions {
     const auto records = static_cast<std::size_t>(options.records);
     const bool counted = is_counted(repetition);
     Arrays& arrays = arrays_of.at(method.order);
-    const Writing written =
-        write_file(comm, *method.writer, arrays, scratch.path(method.file), records, compute);
+    const Writing written = write_file(comm, *method.writer, arrays, scratch.path(method.file),
+                                       records, options.compute);
     method.file_bytes = scratch.bytes(method.file);
     if (repetition == 0)
       method.least = limit_of(method, options, arrays, comm, scratch.path(method.file));
@@ -369,14 +368,13 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   add_order(workload.order);
   for (const Method& method : methods) add_order(method.order);
   require_few_calls(arrays.at(workload.order), methods);
-  const Compute compute(options.compute);
 
   // 2. repetitions; what comes before a method costs it time (memory given back, files removed),
   //    so that each repetition has other neighbours: of six 0 1 5 2 4 3, 1 2 0 3 5 4, ..., of an
   //    odd number every second one backwards (Williams 1949)
   RawTimes raw(comm, scratch, bytes);
   const int all = options.repeat > 1 ? options.repeat + 1 : 1;
-  const Repetitions repetitions{comm, options, reads, scratch, compute, arrays, all};
+  const Repetitions repetitions{comm, options, reads, scratch, arrays, all};
   const std::size_t n = methods.size() + 1;
   std::vector<std::vector<std::size_t>> sequence(static_cast<std::size_t>(all));
   for (int repetition = 0; repetition < all; ++repetition) {

@@ -20,26 +20,19 @@
 
 namespace nunatak::bench {
 
-/// Computation between records, of the given processor time: what a core that others share takes
-/// longer for. Enters MPI every millisecond, as a ghost exchange does.
-class Compute {
-public:
-  explicit Compute(double seconds)
-      : m_parts(std::ceil(1e3 * seconds)), m_seconds(seconds / std::fmax(m_parts, 1.0)) {}
-  void run() const {
-    volatile double x = 1.0; // kept by the compiler
-    for (double part = 0.0; part < m_parts; part += 1.0) {
-      const double end = static_cast<double>(std::clock()) + m_seconds * CLOCKS_PER_SEC;
-      while (static_cast<double>(std::clock()) < end)
-        for (int n = 0; n < 1000; ++n) x = x * 0.999 + 0.001;
-      int is_there = 0;
-      MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
-    }
+/// Computes for the given processor time: a core that others share takes longer for it. Enters MPI
+/// every millisecond, as a ghost exchange does.
+inline void compute(double seconds) {
+  const double parts = std::ceil(1e3 * seconds), of_part = seconds / std::fmax(parts, 1.0);
+  volatile double x = 1.0; // kept by the compiler
+  for (double part = 0.0; part < parts; part += 1.0) {
+    const double end = static_cast<double>(std::clock()) + of_part * CLOCKS_PER_SEC;
+    while (static_cast<double>(std::clock()) < end)
+      for (int n = 0; n < 1000; ++n) x = x * 0.999 + 0.001;
+    int is_there = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
   }
-
-private:
-  double m_parts, m_seconds; ///< of a part
-};
+}
 
 struct Writing {
   double seconds = 0.0;         ///< slowest rank, until the file is durable
@@ -55,9 +48,10 @@ inline double slowest(MPI_Comm comm, double seconds) {
   return seconds;
 }
 
-/// Writes `records` records. `path` must not exist. Collective.
+/// Writes `records` records, with `computation` seconds between them. `path` must not exist.
+/// Collective.
 inline Writing write_file(MPI_Comm comm, io::Writer& writer, Arrays& arrays,
-                          const std::string& path, std::size_t records, const Compute& compute) {
+                          const std::string& path, std::size_t records, double computation) {
   const io::Schema schema = schema_of(arrays.workload());
   Writing done;
   arrays.fill(0);
@@ -68,7 +62,7 @@ inline Writing write_file(MPI_Comm comm, io::Writer& writer, Arrays& arrays,
   for (std::size_t record = 0; record < records; ++record) {
     if (record > 0) {
       const double pause = MPI_Wtime();
-      compute.run();
+      compute(computation);
       arrays.fill(record);
       MPI_Barrier(comm); // waiting for a straggler is not output either
       done.compute_seconds += MPI_Wtime() - pause;

@@ -74,15 +74,13 @@ template <class A> std::uint64_t fingerprint(const Patch& p, const A& field) {
   const auto a = on_host(field);
   const std::size_t width = a.extent(2);
   std::uint64_t sum = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      for (std::size_t k = 0; k < width; ++k) {
-        const auto x = static_cast<double>(a.access(j, i, k));
-        const auto bits = Kokkos::bit_cast<std::uint64_t>(x == 0.0 ? 0.0 : x);
-        sum += hash64(bits ^ hash64(static_cast<std::uint64_t>(p.cell(j, i)) * width + k));
-      }
+  for_each_owned(p, [&](int j, int i) {
+    for (std::size_t k = 0; k < width; ++k) {
+      const auto x = static_cast<double>(a.access(j, i, k));
+      const auto bits = Kokkos::bit_cast<std::uint64_t>(x == 0.0 ? 0.0 : x);
+      sum += hash64(bits ^ hash64(static_cast<std::uint64_t>(p.cell(j, i)) * width + k));
     }
-  }
+  });
   return sum;
 }
 

@@ -135,10 +135,9 @@ private:
   template <class T, class Values>
   static Array2<T> array_of(const std::string& name, const Patch& p, const Values& values) {
     Array2<T> a = make_array<T>(name, p);
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i)
-        a(j, i) = static_cast<T>(values[static_cast<std::size_t>(p.cell(j, i))]);
-    }
+    for_each_owned(p, [&](int j, int i) {
+      a(j, i) = static_cast<T>(values[static_cast<std::size_t>(p.cell(j, i))]);
+    });
     return a;
   }
 
@@ -172,28 +171,26 @@ inline pico::Shelves pism_shelves(Ranks& ranks, const PicoFile& file, const Pico
     const Patch p = ranks.patch(static_cast<int>(r));
     PicoFields& f = out[r];
     pico::LocalShelves& local = shelves.local[r];
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        const auto n = p.cell(j, i);
-        const int at = j * (p.xm + 2) + i;
-        f.ice_rise_mask(j, i) = g.ice_rise[n];
-        f.ocean_mask(j, i) = g.ocean[n];
-        f.lake_mask(j, i) = g.lake[n];
-        f.contshelf_mask(j, i) = g.contshelf[n];
-        f.shelf_mask(j, i) = g.shelf[n];
-        f.distance_gl(j, i) = g.distance_gl[n];
-        f.distance_cf(j, i) = g.distance_cf[n];
-        f.box_mask(j, i) = g.box[n];
-        if (g.contshelf[n] == 2) local.sea.emplace_back(at, at + 1);
-        if (g.shelf[n] > 0) {
-          local.cell.push_back(at);
-          local.shelf.push_back(g.shelf[n]);
-          local.box.push_back(g.box[n]);
-        } else if (g.ice_rise[n] == 3) {
-          local.lake.push_back(at);
-        }
+    for_each_owned(p, [&](int j, int i) {
+      const auto n = p.cell(j, i);
+      const int at = j * (p.xm + 2) + i;
+      f.ice_rise_mask(j, i) = g.ice_rise[n];
+      f.ocean_mask(j, i) = g.ocean[n];
+      f.lake_mask(j, i) = g.lake[n];
+      f.contshelf_mask(j, i) = g.contshelf[n];
+      f.shelf_mask(j, i) = g.shelf[n];
+      f.distance_gl(j, i) = g.distance_gl[n];
+      f.distance_cf(j, i) = g.distance_cf[n];
+      f.box_mask(j, i) = g.box[n];
+      if (g.contshelf[n] == 2) local.sea.emplace_back(at, at + 1);
+      if (g.shelf[n] > 0) {
+        local.cell.push_back(at);
+        local.shelf.push_back(g.shelf[n]);
+        local.box.push_back(g.box[n]);
+      } else if (g.ice_rise[n] == 3) {
+        local.lake.push_back(at);
       }
-    }
+    });
     local.sea_cells = static_cast<std::int64_t>(local.sea.size());
   }
   return shelves;

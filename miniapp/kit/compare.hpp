@@ -72,12 +72,10 @@ template <class T = double, class F> std::vector<T> gathered(Ranks& ranks, const
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     mine.emplace_back();
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        mine.back().push_back(Kokkos::bit_cast<std::int64_t>(
-            static_cast<double>(value(static_cast<std::size_t>(r), j, i))));
-      }
-    }
+    for_each_owned(p, [&](int j, int i) {
+      mine.back().push_back(Kokkos::bit_cast<std::int64_t>(
+          static_cast<double>(value(static_cast<std::size_t>(r), j, i))));
+    });
   }
   const std::vector<std::int64_t> all = ranks.gather_all(mine);
   const Decomposition& d = ranks.decomposition();
@@ -85,11 +83,10 @@ template <class T = double, class F> std::vector<T> gathered(Ranks& ranks, const
   auto next = all.begin();
   for (int rank = 0; rank < d.size(); ++rank) {
     const Patch p = d.patch(rank);
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i)
-        values[static_cast<std::size_t>(p.cell(j, i))] =
-            static_cast<T>(Kokkos::bit_cast<double>(*next++));
-    }
+    for_each_owned(p, [&](int j, int i) {
+      values[static_cast<std::size_t>(p.cell(j, i))] =
+          static_cast<T>(Kokkos::bit_cast<double>(*next++));
+    });
   }
   return values;
 }

@@ -38,10 +38,8 @@ public:
     const auto axes = m_file.dimensions(variable);
     if (axes.size() < 2 || axes.size() > 3 ||
         (axes.size() == 3 && axes[0].name != "time" && !axes[0].unlimited)) {
-      std::vector<std::string> names;
-      for (const auto& axis : axes) names.push_back(axis.name);
-      fail(variable,
-           "expected the dimensions (y, x) or (time, y, x), found (" + joined(names) + ")");
+      fail(variable, "expected the dimensions (y, x) or (time, y, x), found (" +
+                         joined(io::names_of(axes)) + ")");
     }
     const std::size_t rows = axes[axes.size() - 2].length, columns = axes.back().length;
     if (rows < 1 || columns < 1 || rows > largest_int || columns > largest_int ||

@@ -128,9 +128,7 @@ DistanceFields SeedRules::fields(const Ranks& ranks) const {
     }
     for (std::size_t f = 0; f < m_rules.size(); ++f) {
       const Array2<int> d = make_array<int>("distance", p);
-      for (int j = 1; j <= p.ym; ++j) {
-        for (int i = 1; i <= p.xm; ++i) d(j, i) = m_rules[f](p, values, j, i);
-      }
+      for_each_owned(p, [&](int j, int i) { d(j, i) = m_rules[f](p, values, j, i); });
       fields[f].push_back(d);
     }
   }
@@ -142,10 +140,9 @@ std::vector<Array2<Code>> domain_codes(const Ranks& ranks, const Mask& mask, con
   for (int r = 0; r < ranks.local_size(); ++r) {
     const Patch p = ranks.patch(r);
     codes.push_back(make_array<Code>("in the domain", p));
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i)
-        codes.back()(j, i) = domain.contains(mask.value(p.global_j(j), p.global_i(i))) ? 1 : 0;
-    }
+    for_each_owned(p, [&](int j, int i) {
+      codes.back()(j, i) = domain.contains(mask.value(p.global_j(j), p.global_i(i))) ? 1 : 0;
+    });
   }
   return codes;
 }

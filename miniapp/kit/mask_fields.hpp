@@ -21,6 +21,8 @@
 #include "kernels/labels/segments.hpp"
 #include "miniapp/kit/mask_source.hpp"
 
+#include <algorithm>
+
 namespace nunatak::kit {
 
 /// The mask values that form the domain, from -domain.
@@ -29,10 +31,7 @@ public:
   /// "" is the default. Throws Error naming `what`.
   Domain(const std::string& text, const Mask& mask, const std::string& what = "option -domain");
   bool contains(int value) const {
-    for (const int v : m_values) {
-      if (v == value) return true;
-    }
-    return false;
+    return std::find(m_values.begin(), m_values.end(), value) != m_values.end();
   }
 
 private:

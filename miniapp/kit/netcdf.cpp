@@ -9,16 +9,6 @@
 
 namespace nunatak::kit {
 
-namespace {
-
-std::vector<int> count_from_zero(int n) {
-  std::vector<int> numbers(static_cast<std::size_t>(n));
-  std::iota(numbers.begin(), numbers.end(), 0);
-  return numbers;
-}
-
-} // namespace
-
 void require_netcdf(const std::string&) {}
 
 Mask mask_from_netcdf(const std::string& path, std::string variable) {
@@ -74,10 +64,9 @@ void write_fields(const std::string& path, const MapGrid& grid,
   io::Writer writer(world_comm(), options);
   const auto file = writer.open(path, schema);
   const auto put = [&](const char* name, const std::vector<double>& values, int n) {
-    if (values.empty())
-      file->put_all(name, count_from_zero(n));
-    else
-      file->put_all(name, values);
+    std::vector<int> numbers(static_cast<std::size_t>(n));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    values.empty() ? file->put_all(name, numbers) : file->put_all(name, values);
   };
   put("y", grid.y, grid.My);
   put("x", grid.x, grid.Mx);

@@ -47,13 +47,11 @@ template <class Speed> void prescribe(const Patch& patch, Forcing& forcing, cons
   forcing.v_fixed = make_array<double>("v_fixed", patch);
   const auto fixed = on_host(forcing.fixed);
   const auto u = on_host(forcing.u_fixed);
-  for (int j = 1; j <= patch.ym; ++j) {
-    for (int i = 1; i <= patch.xm; ++i) {
-      const double found = speed(patch.global_j(j), patch.global_i(i));
-      fixed(j, i) = std::isnan(found) ? 0 : 1;
-      u(j, i) = std::isnan(found) ? 0.0 : found;
-    }
-  }
+  for_each_owned(patch, [&](int j, int i) {
+    const double found = speed(patch.global_j(j), patch.global_i(i));
+    fixed(j, i) = std::isnan(found) ? 0 : 1;
+    u(j, i) = std::isnan(found) ? 0.0 : found;
+  });
   to_loops(forcing.fixed, fixed);
   to_loops(forcing.u_fixed, u);
 }
@@ -63,10 +61,9 @@ void complete_stream(const Grid& grid, const Patch& patch, Forcing& forcing) {
   forcing.has_tauc = forcing.has_hardav = true;
   Kokkos::deep_copy(forcing.hardav, exact::TestI::B);
   const auto tauc = on_host(forcing.tauc);
-  for (int j = 1; j <= patch.ym; ++j) {
-    for (int i = 1; i <= patch.xm; ++i)
-      tauc(j, i) = synthetic::stream_yield_stress(grid.y(patch.global_j(j)));
-  }
+  for_each_owned(patch, [&](int j, int i) {
+    tauc(j, i) = synthetic::stream_yield_stress(grid.y(patch.global_j(j)));
+  });
   to_loops(forcing.tauc, tauc);
   prescribe(patch, forcing, [&](int gj, int gi) {
     const bool inside = gj > 0 && gj < grid.My() - 1 && gi > 0 && gi < grid.Mx() - 1;
@@ -96,18 +93,10 @@ const std::vector<Generator>& generators() {
   return table;
 }
 
-/// nullptr: unknown.
-const Generator* generator(const std::string& name) {
-  for (const Generator& g : generators()) {
-    if (name == g.name) return &g;
-  }
-  return nullptr;
-}
-
 /// Fills the owned cells. Forcing that the state does not define keeps its value.
 void generate(const Options& options, const Grid& grid, const Patch& patch, State& state,
               Forcing& forcing) {
-  const Generator& how = *generator(options.init);
+  const Generator& how = *io::find(generators(), options.init);
   std::function<synthetic::Site(double, double)> site = how.site;
   if (!site) {
     site = [continent = synthetic::Continent(static_cast<std::uint64_t>(options.seed))](
@@ -199,11 +188,7 @@ void log_substitutes(const Options& options, const Input& input, const Log& log)
 
 } // namespace
 
-std::string generator_words() {
-  std::vector<std::string> names;
-  for (const Generator& g : generators()) names.emplace_back(g.name);
-  return joined(names, "|");
-}
+std::string generator_words() { return joined(io::names_of(generators()), "|"); }
 
 io::ReadOptions input_options(const Options& options) {
   io::ReadOptions how;
@@ -226,7 +211,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
     }
     m_input = std::make_unique<Input>(options.input, comm, log, input_options(options));
   }
-  const Generator& start = *generator(m_input ? "marine" : options.init);
+  const Generator& start = *io::find(generators(), m_input ? "marine" : options.init);
   OptionTable table("", ""); // knows the values
   add_model_options(table, options);
   const auto choose = [&](std::string& option, const std::string& name, const char* value) {
@@ -245,7 +230,7 @@ InitialState::InitialState(Options& options, MPI_Comm comm, const Log& log)
   if (!m_input) return;
   const std::string begun = m_input->choice("init").value_or("file");
   options.init = begun;
-  if (const Generator* g = generator(begun); g != nullptr && g->complete != nullptr) {
+  if (const Generator* g = io::find(generators(), begun); g != nullptr && g->complete != nullptr) {
     throw Error(options.input + ": a run of -init " + begun +
                 " cannot be continued: its velocities at the edge are not in the file");
   }
@@ -261,7 +246,7 @@ std::optional<std::string> InitialState::series(const std::string& name) const {
 
 Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const Options& o = m_options;
-  Generator source = *generator(m_input ? "marine" : o.init);
+  Generator source = *io::find(generators(), m_input ? "marine" : o.init);
   if (m_input) source.x = m_input->x(), source.y = m_input->y();
   Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
   if (source.square && o.dx == 0.0) { // points along one axis set the spacing of both
@@ -290,13 +275,11 @@ Decomposition InitialState::balanced(const Grid& grid, MPI_Comm comm) const {
   const auto thk = on_host(state.thk);
   std::vector<std::vector<std::int64_t>> icy_cells{
       std::vector<std::int64_t>(static_cast<std::size_t>(p.Mx + p.My), 0)}; // columns, then rows
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      const std::int64_t one = thk(j, i) > ice_free_thickness ? 1 : 0;
-      icy_cells[0][static_cast<std::size_t>(p.global_i(i))] += one;
-      icy_cells[0][static_cast<std::size_t>(p.Mx + p.global_j(j))] += one;
-    }
-  }
+  for_each_owned(p, [&](int j, int i) {
+    const std::int64_t one = thk(j, i) > ice_free_thickness ? 1 : 0;
+    icy_cells[0][static_cast<std::size_t>(p.global_i(i))] += one;
+    icy_cells[0][static_cast<std::size_t>(p.Mx + p.global_j(j))] += one;
+  });
   ranks.sum(icy_cells);
   return nunatak::balanced(grid.decomposition, icy_cells[0]);
 }
@@ -314,7 +297,7 @@ void InitialState::require_ocean() const {
 
 bool InitialState::has(const std::string& field) const {
   return variable_info(field).role != Role::ocean || m_options.ocean != "none" ||
-         (m_input ? m_found.count(field) > 0 : generator(m_options.init)->continent);
+         (m_input ? m_found.count(field) > 0 : io::find(generators(), m_options.init)->continent);
 }
 
 void InitialState::read(Grid& grid, MpiRanks& ranks, State& state, Forcing& forcing) {

@@ -231,24 +231,21 @@ inline double interpolate(const FieldInfo& info, const FileBlock& block, int j, 
 
 /// Replaces NaN in owned cells by the mean of values up to `largest` (0 if none). One reduction.
 inline void fill_with_mean(MpiRanks& ranks, const SharedArray2<double>& field, double largest) {
+  struct Numbers {
+    FixedSum sum;
+    std::int64_t n = 0;
+  } mine;
   const Patch p = ranks.patch();
-  FixedSum sum;
-  std::int64_t numbers = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      if (std::isnan(field(j, i))) continue;
-      sum.add(field(j, i) / largest);
-      numbers += 1;
-    }
-  }
-  std::vector<std::vector<std::int64_t>> all{{numbers, sum.hi, sum.lo}};
-  ranks.sum(all);
-  sum.hi = all[0][1];
-  sum.lo = all[0][2];
-  const double mean = all[0][0] > 0 ? largest * sum.value() / static_cast<double>(all[0][0]) : 0.0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) field(j, i) = std::isnan(field(j, i)) ? mean : field(j, i);
-  }
+  for_each_owned(p, [&](int j, int i) {
+    if (std::isnan(field(j, i))) return;
+    mine.sum.add(field(j, i) / largest);
+    mine.n += 1;
+  });
+  const auto all = sum_over_ranks<Numbers>(ranks, {mine});
+  const double mean = all.n > 0 ? largest * all.sum.value() / static_cast<double>(all.n) : 0.0;
+  for_each_owned(p, [&](int j, int i) {
+    if (std::isnan(field(j, i))) field(j, i) = mean;
+  });
 }
 
 /// The value of a column at a height (m): linear between the heights z, constant above the highest.
@@ -480,20 +477,18 @@ public:
     std::vector<std::vector<std::int64_t>> bad{{0}};
     std::vector<double> column(nz);
     const auto to = on_host(temp);
-    for (int j = 1; j <= patch.ym; ++j) {
-      for (int i = 1; i <= patch.xm; ++i) {
-        std::fill(column.begin(), column.end(), 0.0);
-        points.for_each_corner(j, i, [&](std::size_t n, double weight) {
-          for (std::size_t k = 0; k < nz; ++k)
-            column[k] += weight * convert(values[first ? k * n_points + n : n * nz + k]);
-        });
-        for (int k = 0; k < grid.Mz(); ++k) {
-          const double T = at_height(column, z, grid.z[static_cast<std::size_t>(k)]);
-          to(j, i, k) = T;
-          if (!(T >= 150.0 && T <= 330.0)) bad[0][0] += 1;
-        }
+    for_each_owned(patch, [&](int j, int i) {
+      std::fill(column.begin(), column.end(), 0.0);
+      points.for_each_corner(j, i, [&](std::size_t n, double weight) {
+        for (std::size_t k = 0; k < nz; ++k)
+          column[k] += weight * convert(values[first ? k * n_points + n : n * nz + k]);
+      });
+      for (int k = 0; k < grid.Mz(); ++k) {
+        const double T = at_height(column, z, grid.z[static_cast<std::size_t>(k)]);
+        to(j, i, k) = T;
+        if (!(T >= 150.0 && T <= 330.0)) bad[0][0] += 1;
       }
-    }
+    });
     to_loops(temp, to);
     ranks.sum(bad);
     if (bad[0][0] > 0) {
@@ -544,8 +539,7 @@ private:
   }
 
   void check_dimensions(const std::string& variable, bool columns, bool has_mean) const {
-    std::vector<std::string> names;
-    for (const auto& axis : m_reader.dimensions(variable)) names.push_back(axis.name);
+    std::vector<std::string> names = io::names_of(m_reader.dimensions(variable));
     const std::string found = joined(names);
     if (names.size() > 2 && names[0] == "time") names.erase(names.begin());
     std::vector<std::string> expected{"y", "x"};
@@ -638,13 +632,11 @@ private:
 
     Faults faults;
     const auto field = on_host(to);
-    for (int j = 1; j <= patch.ym; ++j) {
-      for (int i = 1; i <= patch.xm; ++i) {
-        Fault fault = n_faults;
-        field(j, i) = interpolate(info, points, j, i, values, ice, fault);
-        faults.add(fault, patch.cell(j, i));
-      }
-    }
+    for_each_owned(patch, [&](int j, int i) {
+      Fault fault = n_faults;
+      field(j, i) = interpolate(info, points, j, i, values, ice, fault);
+      faults.add(fault, patch.cell(j, i));
+    });
     if (info.of_ice) fill_with_mean(ranks, field, info.max);
     to_loops(to, field);
     faults.check(ranks, grid, info, m_reader.path() + ": variable '" + info.variable + "'");

@@ -53,13 +53,7 @@ public:
   const Hybrid& hybrid() const { return *m_hybrid; }
   const SsaReport& last_solve() const { return m_hybrid->stress_balance().last_solve(); }
 
-  double start_time() const { return m_initial.time(); }   ///< of the initial state, s
-  bool continues() const { return m_initial.continues(); } ///< a restart
-  /// What the state says of a series of the run that is continued.
-  std::optional<std::string> series(const std::string& name) const {
-    return m_initial.series(name);
-  }
-  std::string title() const { return m_initial.title(); } ///< "nunatak run from ..."
+  const InitialState& initial() const { return m_initial; }
   /// State, forcing, and the diagnostics of the last diagnose(). Names are unique, except that
   /// diagnostics may repeat forcing: the first field of a name counts.
   FieldList fields();

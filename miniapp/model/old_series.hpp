@@ -137,10 +137,8 @@ private:
   }
 
   static std::string units_of(const io::Variable& variable) {
-    for (const io::Attribute& attribute : variable.attributes) {
-      if (attribute.name == "units") return std::get<std::string>(attribute.value);
-    }
-    return "";
+    const io::Attribute* const units = io::find(variable.attributes, "units");
+    return units != nullptr ? std::get<std::string>(units->value) : "";
   }
 
   static std::string in_years(double days) { return printed("year %.10g", days / 365.0); }
@@ -167,8 +165,7 @@ private:
         throw Error("variable '" + v.name + "': expected " + expected + ", found " + found);
     }
     for (const std::string& name : m_reader.variables()) {
-      const auto same = [&](const io::Variable& v) { return v.name == name; };
-      if (std::none_of(schema.variables.begin(), schema.variables.end(), same))
+      if (io::find(schema.variables, name) == nullptr)
         throw Error("it has a variable '" + name + "', which this run does not write");
     }
   }

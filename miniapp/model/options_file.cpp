@@ -4,9 +4,8 @@
 #include "common/text.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/watchdog.hpp"
+#include "io/data/message_bytes.hpp"
 #include "miniapp/model/petsc_error.hpp"
-
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -16,6 +15,8 @@
 #include <tuple>
 
 namespace nunatak {
+
+inline auto members(const GivenOption& o) { return std::tie(o.name, o.value, o.has_value); }
 
 namespace {
 
@@ -92,16 +93,10 @@ std::vector<GivenOption> unused_options(PetscOptions database) {
 }
 
 std::vector<GivenOption> read_options_file(MPI_Comm comm, const std::string& path) {
-  std::string all;
-  const io::Watchdog::Scope scope(path, "read");
-  io::on_rank_0(comm, [&] {
-    nlohmann::json json = nlohmann::json::array();
-    for (const GivenOption& o : read_here(path)) json.push_back({o.name, o.value, o.has_value});
-    all = json.dump();
-  });
-  io::broadcast(all, comm);
   std::vector<GivenOption> options;
-  for (const auto& o : nlohmann::json::parse(all)) options.push_back({o[0], o[1], o[2]});
+  const io::Watchdog::Scope scope(path, "read");
+  io::on_rank_0(comm, [&] { options = read_here(path); });
+  io::broadcast_value(options, comm);
   return options;
 }
 

@@ -16,7 +16,6 @@
 #include "miniapp/base/units.hpp"
 #include "miniapp/base/variables.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -67,13 +66,6 @@ void check_snapshots(const std::string& option, double start_year) {
   }
 }
 
-/// The field of that name, or nullptr.
-const Field* field_of(const FieldList& fields, const std::string& name) {
-  const auto found =
-      std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
-  return found == fields.end() ? nullptr : &*found;
-}
-
 /// The block of an array in a file (y, x), (y, x, z) or, with `levels_first`, (z, y, x); `columns`:
 /// it has levels.
 template <class Array>
@@ -95,8 +87,7 @@ io::Block block_of(const Patch& p, bool columns, const Array& array, bool levels
 Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars,
                std::string history, Timers& timers, const Log& log)
     : m_options(options), m_model(model), m_grid(model.grid()), m_ranks(model.ranks()),
-      m_start(model.start_time()), m_continues(model.continues()), m_title(model.title()),
-      m_history(std::move(history)), m_timers(timers), m_log(log),
+      m_title(model.initial().title()), m_history(std::move(history)), m_timers(timers), m_log(log),
       m_spatial_vars(names_in(options.spatial_vars)) {
   for (const std::string& name : m_spatial_vars) {
     try {
@@ -104,7 +95,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
     } catch (const Error& error) {
       throw Error(std::string("option -spatial_vars: ") + error.what());
     }
-    if (!options.spatial_file.empty() && field_of(model.fields(), name) == nullptr) {
+    if (!options.spatial_file.empty() && io::find(model.fields(), name) == nullptr) {
       const bool of_ocean =
           name.compare(0, 5, "pico_") == 0 || variable_info(name).role == Role::ocean;
       const std::string why =
@@ -115,7 +106,7 @@ Output::Output(const Options& options, Model& model, const std::vector<Scalar>& 
   io::check_schema(state_schema(options.output, model.fields(), true), options.io); // not later
   io::on_rank_0(m_ranks.comm(), [&] {
     if (options.snapshot_file.empty() || options.overwrite) return;
-    check_snapshots(options.snapshot_file, m_start / seconds_per_year);
+    check_snapshots(options.snapshot_file, model.initial().time() / seconds_per_year);
   });
   m_writer = std::make_unique<io::Writer>(m_ranks.comm(), options.io);
 
@@ -136,7 +127,7 @@ Output::Series Output::open_series(const std::string& name, const std::string& p
   if (path.empty()) return series;
   std::optional<OldSeries> old;
   std::string history = m_history;
-  if (m_continues && !m_options.overwrite && m_options.io.format != "null") {
+  if (m_model.initial().continues() && !m_options.overwrite && m_options.io.format != "null") {
     try {
       const io::Recovered recovered = io::recover(m_ranks.comm(), path);
       if (recovered.records > 0)
@@ -145,9 +136,9 @@ Output::Series Output::open_series(const std::string& name, const std::string& p
       if (OldSeries::exists(path, m_ranks.comm(), recovered.why_not)) {
         if (m_options.i_verify) // otherwise a flipped bit would be copied and get a new checksum
           io::require_intact(m_ranks.comm(), path);
-        old.emplace(path, schema, m_grid, calendar_days(m_start), longest_gap, m_ranks.comm(),
-                    input_options(m_options));
-        if (const std::optional<std::string> mark = m_model.series(name)) {
+        old.emplace(path, schema, m_grid, calendar_days(m_model.initial().time()), longest_gap,
+                    m_ranks.comm(), input_options(m_options));
+        if (const std::optional<std::string> mark = m_model.initial().series(name)) {
           series.kept = SeriesMark::of(*mark);
           old->require_own(series.kept, schema, m_ranks.patch());
         } else {
@@ -239,10 +230,7 @@ void Output::put_coordinates(io::File& file) {
   for (int j = 0; j < m_grid.My(); ++j) y.push_back(m_grid.y(j));
   file.put_all("x", x);
   file.put_all("y", y);
-  const auto& dimensions = file.schema().dimensions;
-  if (std::any_of(dimensions.begin(), dimensions.end(),
-                  [](const auto& d) { return d.name == "z"; }))
-    file.put_all("z", m_grid.z);
+  if (io::find(file.schema().dimensions, "z") != nullptr) file.put_all("z", m_grid.z);
   if (!m_grid.projection) return;
   file.put_all("mapping", std::vector<int>{0});
   const Patch patch = m_ranks.patch();
@@ -286,7 +274,7 @@ void Output::put_record(io::File& file, std::size_t record, double time, const F
   file.put_all("time", record, std::vector<double>{calendar_days(time)});
   for (const io::Variable& v : file.schema().variables) {
     if (v.dimensions.size() < 3) continue; // a coordinate
-    const Field* field = field_of(fields, v.name);
+    const Field* field = io::find(fields, v.name);
     if (field == nullptr)
       throw Error(file.path() + ": variable '" + v.name + "' is not computed in this run");
     put_field(file, record, *field);
@@ -299,7 +287,7 @@ io::Schema Output::state_schema(const std::string& path, const FieldList& fields
   std::vector<std::string> names;
   std::string state_names; // read by a restart; the rest is diagnosed again
   for (const VariableInfo& variable : variables()) {
-    const Field* field = field_of(fields, variable.name);
+    const Field* field = io::find(fields, variable.name);
     const bool restart = field != nullptr && field->restart;
     const bool needed = variable.role == Role::ocean ? m_options.ocean != "none"
                                                      : variable.role != Role::diagnostic;
@@ -374,7 +362,8 @@ void Output::write_due(const Clock& clock, const Fields& fields) {
     put_record(*m_spatial.file, m_spatial.records - 1, time, fields());
     m_spatial.file->end_record(clock.steps());
   }
-  if (time > m_start && clock.is_due(clock.snapshots())) write_snapshot(clock, fields());
+  if (time > m_model.initial().time() && clock.is_due(clock.snapshots()))
+    write_snapshot(clock, fields());
 }
 
 void Output::write_scalars(const Clock& clock, const std::vector<Scalar>& scalars) {

@@ -86,8 +86,6 @@ private:
   const Model& m_model;
   const Grid& m_grid;
   MpiRanks& m_ranks;
-  double m_start; // s
-  bool m_continues;
   std::string m_title, m_history;
   std::vector<double> m_lat, m_lon, m_area; ///< of the patch; computed for the first file and kept
   Timers& m_timers;

@@ -123,7 +123,7 @@ TEST_CASE("values are scaled while they are packed, except missing ones") {
       slab.sum = nullptr; // runs have another loop then
       pack(slab, type, found.data());
       CHECK(found == expected);
-      slab.now_packed(found.data(), type);
+      slab = row_major(slab, found.data(), type);
       Buffer unused;
       CHECK(packed(slab, type, unused) == found.data());
     }

@@ -358,26 +358,23 @@ private:
     const Patch& p = patch().patch;
     const double identity[4] = {1.0, 0.0, 0.0, 1.0};
     NUNATAK_PETSC(MatZeroEntries(matrix)); // cells that are no unknowns any more
-    for (int j = 1; j <= p.ym; ++j) {
-      for (int i = 1; i <= p.xm; ++i) {
-        const PetscInt cell = local_cell(j, i);
-        if (patch().unknown(j, i) == 0) {
-          NUNATAK_PETSC(
-              MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
-          continue;
-        }
-        PetscInt columns[9];
-        double values[36]; // two rows of 18
-        for (int slot = 0; slot < 9; ++slot) {
-          const int row = j + slot / 3 - 1, column = i + slot % 3 - 1;
-          columns[slot] = is_inside(row, column) ? local_cell(row, column) : -1; // -1: none
-          for (int m = 0; m < 4; ++m)
-            values[18 * (m / 2) + 2 * slot + m % 2] = m_rows(j, i, 4 * slot + m);
-        }
+    for_each_owned(p, [&](int j, int i) {
+      const PetscInt cell = local_cell(j, i);
+      if (patch().unknown(j, i) == 0) {
         NUNATAK_PETSC(
-            MatSetValuesBlockedLocal(matrix, 1, &cell, 9, columns, values, INSERT_VALUES));
+            MatSetValuesBlockedLocal(matrix, 1, &cell, 1, &cell, identity, INSERT_VALUES));
+        return;
       }
-    }
+      PetscInt columns[9];
+      double values[36]; // two rows of 18
+      for (int slot = 0; slot < 9; ++slot) {
+        const int row = j + slot / 3 - 1, column = i + slot % 3 - 1;
+        columns[slot] = is_inside(row, column) ? local_cell(row, column) : -1; // -1: none
+        for (int m = 0; m < 4; ++m)
+          values[18 * (m / 2) + 2 * slot + m % 2] = m_rows(j, i, 4 * slot + m);
+      }
+      NUNATAK_PETSC(MatSetValuesBlockedLocal(matrix, 1, &cell, 9, columns, values, INSERT_VALUES));
+    });
     NUNATAK_PETSC(MatAssemblyBegin(matrix, MAT_FINAL_ASSEMBLY));
     NUNATAK_PETSC(MatAssemblyEnd(matrix, MAT_FINAL_ASSEMBLY));
   }
