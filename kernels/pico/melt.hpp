@@ -272,14 +272,15 @@ private:
     const std::size_t n_shelves = m_water.size();
     const std::size_t x_at = 1 + 2 * slot(static_cast<int>(n_shelves), 0);
     copy_water();
-    for (ShelfCells& cells : m_cells) {
-      cells.sums.assign(x_at + 2 * n_shelves, 0);
-      add_box_one(cells, m_of_slots, m_options.overturning_coefficient, x_at);
+    for (const int r : m_ranks.locals()) {
+      m_cells[r].sums.assign(x_at + 2 * n_shelves, 0);
+      add_box_one(m_cells[r], m_of_slots, m_options.overturning_coefficient, x_at);
     }
     Kokkos::fence("pico: second sum");
     std::vector<std::vector<std::int64_t>> sums;
     for (const ShelfCells& cells : m_cells) sums.emplace_back(cells.sums.begin(), cells.sums.end());
     sum(m_ranks, m_options, box_sums(m_options.boxes), sums);
+    const Turn turn(m_ranks); // every rank does the same
     report.warnings = sums[0][0];
     for (int s = 1; s < static_cast<int>(n_shelves); ++s) {
       ShelfWater& w = m_water[s];

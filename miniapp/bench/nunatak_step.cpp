@@ -24,6 +24,7 @@
 #include <cmath>
 #include <iostream>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -49,7 +50,7 @@ class Counter final : public StepWatch {
 public:
   struct Counts {
     Traffic traffic;
-    double modelled = 0.0, work = 0.0, wall = 0.0; // s
+    double modelled = 0.0, work = 0.0; // s
 
     /// Adds another part `times` times.
     void add(const Counts& other, int times = 1) {
@@ -59,13 +60,17 @@ public:
       traffic.collectives += times * other.traffic.collectives;
       modelled += times * other.modelled;
       work += times * other.work;
-      wall += times * other.wall;
     }
   };
 
   Counter(RankSet& set, const std::vector<std::int64_t>& icy_cells, int levels)
       : m_set(set), m_icy(icy_cells), m_levels(levels) {}
 
+  /// The ranks begin together. Collective.
+  void start() {
+    World().barrier();
+    m_start = seconds();
+  }
   void begin(const char* part) override {
     m_part = &Hybrid::part(part);
     m_before = now();
@@ -74,6 +79,7 @@ public:
   void end() override {
     Kokkos::Profiling::popRegion();
     Kokkos::fence();
+    const double end = seconds();
     Counts after = now(); // before the work is added to the clocks
     for (std::size_t n = 0; n < m_icy.size(); ++n) {
       const Patch patch = m_set.ranks->patch(static_cast<int>(n));
@@ -90,9 +96,22 @@ public:
                               [this](const auto& part) { return part.first == m_part->name; });
     if (found == m_parts.end()) found = m_parts.insert(found, {m_part->name, Counts()});
     found->second.add(after);
+    m_ends.emplace_back(found - m_parts.begin(), end - m_start);
   }
   /// In order of first call.
   const std::vector<std::pair<std::string, Counts>>& parts() const { return m_parts; }
+  /// Seconds from the end of the part before until the last rank has ended it, as on the critical
+  /// path of virtual ranks: a rank that comes early waits in the next part. Collective.
+  std::vector<double> wall() const {
+    std::vector<double> wall(m_parts.size(), 0.0);
+    double before = 0.0;
+    for (const auto& [part, end] : m_ends) {
+      const double last = World().max(end);
+      wall[static_cast<std::size_t>(part)] += last - before;
+      before = last;
+    }
+    return wall;
+  }
 
 private:
   Counts now() const {
@@ -103,9 +122,11 @@ private:
       part.modelled = path.time;
       part.work = path.work;
     }
-    part.wall =
-        std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
     return part;
+  }
+  static double seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
 
   RankSet& m_set;
@@ -114,6 +135,8 @@ private:
   const Hybrid::Part* m_part = nullptr;
   Counts m_before;
   std::vector<std::pair<std::string, Counts>> m_parts;
+  std::vector<std::pair<std::ptrdiff_t, double>> m_ends; // of each part, s since the start
+  double m_start = seconds();
 };
 
 /// Every patch cut into n x n patches of as many cells, on a grid n times as fine.
@@ -146,6 +169,7 @@ std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Rec
                 std::make_unique<SsaNewton>(ranks, o.dx, o.dx, o.ssa), std::move(sheet.states),
                 std::move(sheet.forcings));
   if (set.machine != nullptr) set.machine->restart_clock(anew);
+  counter.start();
   int nonlinear = 0, linear = 0;
   const auto now = [&] { return set.machine ? set.machine->clock()->critical().time : 0.0; };
   const std::int64_t collectives = ranks.traffic().collectives;
@@ -185,7 +209,7 @@ std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Rec
   const std::string solver = hybrid.stress_balance().sliding()->describe();
   const Decomposition& d = ranks.decomposition();
   Counter::Counts all;
-  const auto add = [&](const std::string& name, const Counter::Counts& part) {
+  const auto add = [&](const std::string& name, const Counter::Counts& part, double wall) {
     const bool is_virtual = set.machine != nullptr, is_all = name == "step";
     records.push_back(
         {{"ranks", d.size()},
@@ -200,17 +224,19 @@ std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Rec
          {"collectives", part.traffic.collectives},
          {"loggp_s", is_virtual ? Record(part.modelled) : Record()},
          {"loggp_work_s", is_virtual ? Record(part.work) : Record()},
-         {"wall_s", World().max(part.wall)},
+         {"wall_s", wall},
          {"nonlinear_steps", is_all ? Record(nonlinear) : Record()},
          {"linear_iterations", is_all ? Record(linear) : Record()},
          {"ice_imbalance", is_all ? ice.imbalance() : Record()},
          {"solver", is_all ? Record(solver) : Record()}});
   };
-  for (const auto& [name, part] : counter.parts()) {
-    add(name, part);
+  const std::vector<double> wall = counter.wall();
+  for (std::size_t n = 0; n < wall.size(); ++n) {
+    const auto& [name, part] = counter.parts()[n];
+    add(name, part, wall[n]);
     all.add(part);
   }
-  add("step", all);
+  add("step", all, std::accumulate(wall.begin(), wall.end(), 0.0));
   return static_cast<std::uint64_t>(
       World().sum(static_cast<std::int64_t>(synthetic::fingerprint(ranks, hybrid))));
 }
