@@ -120,6 +120,14 @@ def refine(fields):
     return fine
 
 
+def make_round(fields):
+    """A round sheet with a shelf: both programs have one solution there, where ragged margins and grounding lines of a real coast differ."""
+    r = np.hypot(*np.meshgrid(fields["x"], fields["y"])) / 1300e3  # 1 at the grounding line
+    sheet, shelf = 800.0 + 2600.0 * np.sqrt(np.clip(1.0 - r**2, 0.0, None)), 800.0 - 500.0 * (r - 1.0) / 0.27
+    fields["thk"] = np.where(r < 1.0, sheet, np.where(r < 1.27, shelf, 0.0))
+    fields["topg"] = np.maximum(500.0 - 1300.0 * r**2, -2000.0)
+
+
 def write_input(path, fields, temperature=None):
     """A file for either program; `temperature`: (z, temp(y, x, z)), for nunatak."""
     maps = {name: (("y", "x"), values) for name, values in fields.items() if name not in "xy"}
@@ -189,6 +197,7 @@ def add_case(parser):
     parser.add_argument("--data", nargs="+", required=True, metavar="FILE",
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
+    parser.add_argument("--round", action="store_true", help="a round sheet with a shelf in place of thk and topg")
     parser.add_argument("--own-till", action="store_true", help="yield stress by a formula, also where the data have tauc")
     parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
     parser.add_argument("--json", metavar="FILE", help="write the JSON there")
@@ -222,6 +231,8 @@ class Antarctica:
         fields = read_data(a.data)
         if a.own_till:
             fields.pop("tauc", None)
+        if a.round:
+            make_round(fields)
         for _ in range(a.refine):
             fields = refine(fields)
         self.case = os.path.join(folder, "pism.nc")
