@@ -38,6 +38,7 @@ RUNS = {  # name: (program, options)
     "PISM, finite elements, 1e-2": ("pism", "-ssa_method fem -ksp_rtol 1e-2"),
     "-like pism": ("nunatak", "-like pism"),
     "-like pism2026": ("nunatak", "-like pism2026"),
+    "-like pism2026, whole cells": ("nunatak", "-like pism2026 -till_subgrid no"),
     "-like pism, 1e-2": ("nunatak", "-like pism -ssa_ksp_rtol 1e-2"),
     "default": ("nunatak", ""),
 }

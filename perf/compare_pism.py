@@ -343,9 +343,21 @@ class Antarctica:
             raise RunFailed("no method to run PISM is left")
         for who, e in error.items():
             say(f"{who}: velocity converged to {e:.1e}")
-        apart = {who: distance(v, tight["nunatak"]) for who, v in tight.items() if who != "nunatak"}
-        say(f"distance between tight velocities: {apart}")
-        return {"velocity_error": error, "tight_difference": apart, "options": methods}
+        others = {who: v for who, v in tight.items() if who != "nunatak"}
+        apart = {who: distance(v, tight["nunatak"]) for who, v in others.items()}
+        shares = {who: self.shares(np.abs(v - tight["nunatak"]) ** 2) for who, v in others.items()}
+        say(f"distance between tight velocities: {apart}; shares of its square: {shares}")
+        return {"velocity_error": error, "tight_difference": apart, "shares": shares, "options": methods}
+
+    def shares(self, square):
+        """Of a sum over cells: of floating ice, of its cells with an ice-free one among their eight neighbours, of grounded ones with such."""
+        thk, topg = read(self.own_case, "thk", "topg")
+        ice = thk > 0
+        afloat = ice & (topg + thk < (1 - 910 / 1028) * thk)
+        inner = np.pad(ice, 1, mode="edge")
+        inner = np.all([inner[j:j + ice.shape[0], i:i + ice.shape[1]] for j in range(3) for i in range(3)], axis=0)
+        cells = {"afloat": afloat, "afloat, fronts": afloat & ~inner, "grounded, margins": ice & ~afloat & ~inner}
+        return {name: float(square[where].sum() / square.sum()) for name, where in cells.items()}
 
     def equal_differences(self, limit, distance):
         """Options of PISM's finite differences with which the first velocity is near its limit, and how near."""
