@@ -27,7 +27,7 @@ template <class T> Type stored_as(T /*zero*/) {
 } // namespace
 
 Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
-    : m_path(std::move(path)), m_comm(comm), m_by(options.by), m_missing(options.missing) {
+    : m_path(std::move(path)), m_comm(comm), m_missing(options.missing), m_by(options.by) {
   const Watchdog::Scope scope(m_path, "open");
   const double begin = MPI_Wtime();
   if (m_by == ReadBy::automatic) {
