@@ -60,14 +60,12 @@ Sizes sizes_of(const Patch& p, const Levels& levels, const State& state) {
   const auto mask = on_host(state.mask);
   const auto thk = on_host(state.thk);
   std::int64_t icy_cells = 0, points = 0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      if (!icy(mask(j, i))) continue;
-      icy_cells += 1;
-      points += std::lower_bound(levels.z_host.begin() + 1, levels.z_host.end(), thk(j, i)) -
-                levels.z_host.begin();
-    }
-  }
+  for_each_owned(p, [&](int j, int i) {
+    if (!icy(mask(j, i))) return;
+    icy_cells += 1;
+    points += std::lower_bound(levels.z_host.begin() + 1, levels.z_host.end(), thk(j, i)) -
+              levels.z_host.begin();
+  });
   const auto sum = [](std::int64_t n) { return static_cast<double>(World().sum(n)); };
   return {static_cast<double>(p.Mx) * p.My, sum(icy_cells), sum(points), levels.size()};
 }

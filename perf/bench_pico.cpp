@@ -74,12 +74,10 @@ void require(bool right, const std::string& what) {
 void check_melt(const MpiRanks& ranks, const Grid& grid, const PicoFields& out, double total) {
   const Patch p = ranks.patch();
   long double sums[] = {0.0L, 0.0L}; // of the melt and of its magnitude
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      sums[0] += out.melt(j, i);
-      sums[1] += std::fabs(out.melt(j, i));
-    }
-  }
+  for_each_owned(p, [&](int j, int i) {
+    sums[0] += out.melt(j, i);
+    sums[1] += std::fabs(out.melt(j, i));
+  });
   MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_LONG_DOUBLE, MPI_SUM, ranks.comm());
   const long double to_mass = static_cast<long double>(grid.dx) * grid.dy * rho_ice,
                     sum = to_mass * sums[0];

@@ -39,9 +39,7 @@ namespace {
 template <class F> double largest_per_year(const MpiRanks& ranks, const F& f) {
   const Patch p = ranks.patch();
   double most = 0.0;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) most = std::fmax(most, f(j, i));
-  }
+  for_each_owned(p, [&](int j, int i) { most = std::fmax(most, f(j, i)); });
   return seconds_per_year * World().max(most);
 }
 
@@ -98,27 +96,25 @@ SsaProblem exact_problem(bool is_J, int M, const SsaOptions& options, MPI_Comm c
     V = 0.0;
   };
   SsaInput& in = problem.in;
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i) {
-      const int gi = p.global_i(i), gj = p.global_j(j);
-      if (is_J) {
-        in.H(j, i) = TestJ::H(gi * dx - L, gj * dx - L);
-        in.b(j, i) = -2000.0;
-        in.h(j, i) = (1.0 - rho_ice / rho_water) * in.H(j, i);
-        in.hardness(j, i) = 2.0 * TestJ::nu0 * TestJ::H0 / in.H(j, i);
-        in.mask(j, i) = floating_ice;
-        in.fixed(j, i) = gi == 0 && gj == 0 ? 1 : 0; // excludes rigid motion
-      } else {
-        in.H(j, i) = PlugFlow::h0;
-        in.b(j, i) = 1000.0 - PlugFlow::slope * gi * dx;
-        in.h(j, i) = in.b(j, i) + PlugFlow::h0;
-        in.hardness(j, i) = PlugFlow::B;
-        in.mask(j, i) = grounded_ice;
-        in.fixed(j, i) = gi == 0 || gi == M - 1 || gj == 0 || gj == M - 1 ? 1 : 0;
-      }
-      problem.expected(j, i, in.u_fixed(j, i), in.v_fixed(j, i));
+  for_each_owned(p, [&](int j, int i) {
+    const int gi = p.global_i(i), gj = p.global_j(j);
+    if (is_J) {
+      in.H(j, i) = TestJ::H(gi * dx - L, gj * dx - L);
+      in.b(j, i) = -2000.0;
+      in.h(j, i) = (1.0 - rho_ice / rho_water) * in.H(j, i);
+      in.hardness(j, i) = 2.0 * TestJ::nu0 * TestJ::H0 / in.H(j, i);
+      in.mask(j, i) = floating_ice;
+      in.fixed(j, i) = gi == 0 && gj == 0 ? 1 : 0; // excludes rigid motion
+    } else {
+      in.H(j, i) = PlugFlow::h0;
+      in.b(j, i) = 1000.0 - PlugFlow::slope * gi * dx;
+      in.h(j, i) = in.b(j, i) + PlugFlow::h0;
+      in.hardness(j, i) = PlugFlow::B;
+      in.mask(j, i) = grounded_ice;
+      in.fixed(j, i) = gi == 0 || gi == M - 1 || gj == 0 || gj == M - 1 ? 1 : 0;
     }
-  }
+    problem.expected(j, i, in.u_fixed(j, i), in.v_fixed(j, i));
+  });
   problem.ranks->update_ghosts(
       {in.H, in.h, in.b, in.tauc, in.hardness, in.mask, in.fixed, in.u_fixed, in.v_fixed});
   return problem;
@@ -173,11 +169,10 @@ struct Flowing {
 Flowing flowing(const SsaProblem& problem) {
   Flowing here;
   const Patch p = problem.ranks->patch();
-  for (int j = 1; j <= p.ym; ++j) {
-    for (int i = 1; i <= p.xm; ++i)
-      here.fast += problem.in.mask(j, i) == grounded_ice &&
-                   std::hypot(problem.u(j, i), problem.v(j, i)) * seconds_per_year > 300.0;
-  }
+  for_each_owned(p, [&](int j, int i) {
+    here.fast += problem.in.mask(j, i) == grounded_ice &&
+                 std::hypot(problem.u(j, i), problem.v(j, i)) * seconds_per_year > 300.0;
+  });
   here.bits = static_cast<std::int64_t>(synthetic::fingerprint(p, problem.u) +
                                         3 * synthetic::fingerprint(p, problem.v));
   return sum_over_ranks<Flowing>(*problem.ranks, {here});

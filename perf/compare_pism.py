@@ -121,11 +121,15 @@ def refine(fields):
 
 
 def make_round(fields):
-    """A round sheet with a shelf: both programs have one solution there, where ragged margins and grounding lines of a real coast differ."""
+    """A round sheet with a shelf, on which the two programs nearly agree; on a ragged coast their margins and grounding lines differ."""
     r = np.hypot(*np.meshgrid(fields["x"], fields["y"])) / 1300e3  # 1 at the grounding line
     sheet, shelf = 800.0 + 2600.0 * np.sqrt(np.clip(1.0 - r**2, 0.0, None)), 800.0 - 500.0 * (r - 1.0) / 0.27
     fields["thk"] = np.where(r < 1.0, sheet, np.where(r < 1.27, shelf, 0.0))
     fields["topg"] = np.maximum(500.0 - 1300.0 * r**2, -2000.0)
+
+
+def floats(thk, topg):
+    return (thk > 0) & (topg + thk < (1 - 910 / 1028) * thk)
 
 
 def write_input(path, fields, temperature=None):
@@ -257,8 +261,7 @@ class Antarctica:
         if events["stress_balance.shallow"][0] != steps:
             raise RunFailed(f"PISM: expected {steps} steps, found {events['stress_balance.shallow'][0]}")
         thk, topg, melt = self.result("thk", "topg", "shelfbmassflux")
-        afloat = (thk > 0) & (topg + thk < (1 - 910 / 1028) * thk)
-        result["melt_Gt_a"] = float(np.sum(melt[afloat])) * self.dx**2 * 31556926 / 1e12
+        result["melt_Gt_a"] = float(np.sum(melt[floats(thk, topg)])) * self.dx**2 * 31556926 / 1e12
         result["volume_km3"] = float(np.sum(thk)) * self.dx**2 / 1e9
         return result
 
@@ -352,8 +355,7 @@ class Antarctica:
     def shares(self, square):
         """Of a sum over cells: of floating ice, of its cells with an ice-free one among their eight neighbours, of grounded ones with such."""
         thk, topg = read(self.own_case, "thk", "topg")
-        ice = thk > 0
-        afloat = ice & (topg + thk < (1 - 910 / 1028) * thk)
+        ice, afloat = thk > 0, floats(thk, topg)
         inner = np.pad(ice, 1, mode="edge")
         inner = np.all([inner[j:j + ice.shape[0], i:i + ice.shape[1]] for j in range(3) for i in range(3)], axis=0)
         cells = {"afloat": afloat, "afloat, fronts": afloat & ~inner, "grounded, margins": ice & ~afloat & ~inner}

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace nunatak::io {
 
@@ -42,6 +44,19 @@ void broadcast(std::string& text, MPI_Comm comm, int root) {
   for (std::uint64_t begin = 0; begin < size; begin += 1 << 30) // MPI counts by int
     MPI_Bcast(text.data() + begin, static_cast<int>(std::min<std::uint64_t>(1 << 30, size - begin)),
               MPI_CHAR, root, comm);
+}
+
+std::string gather(const std::string& text, MPI_Comm comm) {
+  const int size = static_cast<int>(text.size());
+  std::vector<int> sizes(static_cast<std::size_t>(size_of(comm)));
+  MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, comm);
+  std::vector<int> starts(sizes.size(), 0);
+  std::partial_sum(sizes.begin(), sizes.end() - 1, starts.begin() + 1);
+  std::string all;
+  if (rank_in(comm) == 0) all.resize(static_cast<std::size_t>(starts.back() + sizes.back()));
+  MPI_Gatherv(text.data(), size, MPI_CHAR, all.data(), sizes.data(), starts.data(), MPI_CHAR, 0,
+              comm);
+  return all;
 }
 
 } // namespace nunatak::io

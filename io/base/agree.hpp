@@ -37,6 +37,9 @@ void on_rank_0(MPI_Comm comm, const std::function<void()>& f);
 /// Give `text` of rank `root` to every rank. Collective.
 void broadcast(std::string& text, MPI_Comm comm, int root = 0);
 
+/// The concatenated texts of all ranks, on rank 0. Collective.
+std::string gather(const std::string& text, MPI_Comm comm);
+
 /// The first error of this rank, kept until agree() on rethrow() makes it an error of all. Throwing
 /// at once would leave the others in a collective call. std::bad_alloc aborts the run.
 class KeptError {

@@ -161,7 +161,9 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
 }
 
 void File::add_sum(std::size_t v, std::size_t record, std::uint64_t sum) {
-  if (m_sums) m_sums->add(v, record, sum);
+  if (!m_sums) return;
+  m_sums->add(v, record, sum);
+  m_digest += share_in_digest(m_schema.variables[v].name, record, sum);
 }
 
 std::uint64_t File::digest_of_last_record() const {

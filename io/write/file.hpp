@@ -143,6 +143,7 @@ protected:
   KeptError m_error;               ///< the first of this rank that the others do not know yet
   std::optional<ValueSums> m_sums; ///< of this rank's values; none if they are not wanted
   std::int64_t m_records = 0;      ///< begun, the same on all ranks
+  std::uint64_t m_digest = 0;      ///< this rank's part, of all values
 
 private:
   // What a transport does. All except write_slabs and work are collective and throw on all ranks.

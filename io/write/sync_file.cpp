@@ -88,9 +88,9 @@ private:
     if (!m_sums || files.size() != 1 || files.front().owner != OutputFile::shared) return;
     check_complete();
     together(Phase::flush, [&] { m_format->save(); });
-    const auto records = static_cast<std::size_t>(m_records);
-    const SavedEntry saved{std::filesystem::path(path()).filename().string(), step, records,
-                           digest_of(m_sums->reduce(m_comm, schema(), records), schema())};
+    SavedEntry saved{std::filesystem::path(path()).filename().string(), step,
+                     static_cast<std::size_t>(m_records), m_digest};
+    MPI_Allreduce(MPI_IN_PLACE, &saved.digest, 1, MPI_UINT64_T, MPI_SUM, m_comm);
     together(Phase::fsync, [&] {
       require_own_file();
       if (m_machine.is_first(m_rank)) fsync_output(files.front());
@@ -315,16 +315,8 @@ private:
       if (const OutputFile* const mine = find_mine(files))
         lines = line_of_file(*mine, step, grows, of_shared);
     });
-    if (are_shared) return lines;
-    std::string all; // in the order of the files
-    watched(Phase::checksum, [&] {
-      for (const OutputFile& file : m_format->files()) {
-        std::string of_file = file.owner == m_rank ? lines : "";
-        broadcast(of_file, m_comm, file.owner);
-        all += of_file;
-      }
-    });
-    return all;
+    if (!are_shared) watched(Phase::checksum, [&] { lines = gather(lines, m_comm); });
+    return lines;
   }
 
   /// `sums`: those of a shared file.

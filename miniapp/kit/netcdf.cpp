@@ -64,9 +64,10 @@ void write_fields(const std::string& path, const MapGrid& grid,
   io::Writer writer(world_comm(), options);
   const auto file = writer.open(path, schema);
   const auto put = [&](const char* name, const std::vector<double>& values, int n) {
+    if (!values.empty()) return file->put_all(name, values);
     std::vector<int> numbers(static_cast<std::size_t>(n));
     std::iota(numbers.begin(), numbers.end(), 0);
-    values.empty() ? file->put_all(name, numbers) : file->put_all(name, values);
+    file->put_all(name, numbers);
   };
   put("y", grid.y, grid.My);
   put("x", grid.x, grid.Mx);

@@ -24,7 +24,7 @@ def test_processes_send_what_virtual_ranks_send(tmp_path):
     virtual = found(tmp_path, "-virtual_ranks", "1,2,3,4,8x8", "-steps", "2")
     for ranks in (1, 2, 3, 4):
         real = found(tmp_path, "-steps", "2", ranks=ranks)
-        assert real["fields"] == virtual["fields"]
+        assert real["fields"] == virtual["fields"] and real["records"][-1]["wall_s"] == pytest.approx(sum(r["wall_s"] for r in real["records"][:-1]))
         expected = [r for r in virtual["records"] if r["ranks"] == ranks]
         assert [r["part"] for r in real["records"]] == [r["part"] for r in expected] and len(expected) == 8
         for a, b in zip(real["records"], expected):
