@@ -12,6 +12,7 @@ import csv
 import json
 import math
 import os
+import pathlib
 import re
 import shlex
 import sys
@@ -31,6 +32,8 @@ PARTS = {
 }
 LINEAR, OTHER = "SSA, linear solves", "other"
 COLUMNS = ["messages", "kB", "starts", "waits", "reductions", "reduced B", "gathers", "communicators", "solves"]
+INSTRUCTIONS = {"million instructions": ["Ir"], "thousand misses of L1": ["D1mr", "D1mw"], "thousand misses of 1 MiB": ["DLmr", "DLmw"]}
+CALLGRIND = "valgrind -q --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64 --callgrind-out-file=pieces".split()
 REDUCTIONS, GATHERS = ("Allreduce", "Iallreduce", "Reduce", "Scan"), ("Allgather", "Gather", "Bcast", "Alltoall")
 RUNS = {  # name: (program, options)
     "PISM, finite differences": ("pism", ""),
@@ -38,7 +41,7 @@ RUNS = {  # name: (program, options)
     "PISM, finite elements, 1e-2": ("pism", "-ssa_method fem -ksp_rtol 1e-2"),
     "-like pism": ("nunatak", "-like pism"),
     "-like pism2026": ("nunatak", "-like pism2026"),
-    "-like pism2026, whole cells": ("nunatak", "-like pism2026 -till_subgrid no"),
+    "-like pism2026, drag of nunatak": ("nunatak", "-like pism2026 -till_subgrid yes"),
     "-like pism, 1e-2": ("nunatak", "-like pism -ssa_ksp_rtol 1e-2"),
     "default": ("nunatak", ""),
 }
@@ -76,6 +79,21 @@ def counts_of(path, program, ranks):
     return table
 
 
+def add_instructions(folder, table, program):
+    """Of the dumps of callgrind, one for each piece of a part, which are deleted."""
+    for path in pathlib.Path(folder).glob("pieces*"):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        path.unlink()
+        said, events, totals = (re.search(rf"^{line}: (.*)$", text, re.M) for line in ("desc: Trigger", "events", "totals"))
+        if not totals:
+            continue
+        piece = re.fullmatch("Client Request: (.*),([01])", said[1]) if said else None
+        part = table[part_of(piece[1], program, piece[2] == "1") if piece else OTHER]
+        found = dict(zip(events[1].split(), map(int, totals[1].split())))
+        for column, names in INSTRUCTIONS.items():
+            part[column] += sum(found.get(name, 0) for name in names) / (1e6 if names == ["Ir"] else 1e3)
+
+
 def run(case, a, ranks, name, steps):
     """One run of a program with the library: its counts and its iterations, nonlinear and linear."""
     program, options = RUNS[name]
@@ -86,13 +104,17 @@ def run(case, a, ranks, name, steps):
     else:
         # as many advances of the ice as steps; a run of one update alone would have one of 0 years
         command = compare_pism.nunatak_command(a.nunatak, case.own_case, steps + 1, "end.nc", options.split())
-    text, _ = compare_pism.run(a.mpiexec, ranks, ["env", f"LD_PRELOAD={a.count}", f"NUNATAK_COUNTS={counts}", *command], case.folder)
+    inside = CALLGRIND if a.callgrind else []
+    text, _ = compare_pism.run(a.mpiexec, ranks, ["env", f"LD_PRELOAD={a.count}", f"NUNATAK_COUNTS={counts}", *inside, *command], case.folder)
     if program == "pism":
         pairs = [compare_pism.linear_iterations(text, prefix) for prefix in ("ssafd_", "")]
         iterations = [pairs[0][k] + pairs[1][k] for k in (0, 1)]
     else:
         iterations = [case.report()["ssa"][key] for key in ("steps", "linear_iterations")]
-    return counts_of(counts, program, ranks), iterations
+    table = counts_of(counts, program, ranks)
+    if a.callgrind:
+        add_instructions(case.folder, table, program)
+    return table, iterations
 
 
 def per_step(case, a, ranks, name):
@@ -103,8 +125,11 @@ def per_step(case, a, ranks, name):
     parts = {part: {c: (many[part][c] - few[part][c]) / n for c in COLUMNS} for part in many}
     parts["all but output"] = {c: sum(parts[part][c] for part in parts if part != "output") for c in COLUMNS}
     parts["output"] = many["output"]
-    return {"parts": parts, "nonlinear": (last[0] - first[0]) / n, "linear": (last[1] - first[1]) / n,
-            "from rest": {"nonlinear": solve["steps"], "linear": solve["linear_iterations"]}}
+    found = {"parts": parts, "nonlinear": (last[0] - first[0]) / n, "linear": (last[1] - first[1]) / n,
+             "from rest": {"nonlinear": solve["steps"], "linear": solve["linear_iterations"]}}
+    if a.callgrind:
+        found["million instructions of a linear iteration"] = parts[LINEAR]["million instructions"] / max(found["linear"], 1)
+    return found
 
 
 def vector(parts, columns=("messages", "kB", "reductions", "gathers", "waits")):
@@ -131,8 +156,12 @@ def main():
     parser.add_argument("--count", required=True, metavar="LIB", help="libnunatak_count.so")
     parser.add_argument("--ranks", type=int, nargs="+", default=[4, 16, 64])
     parser.add_argument("--steps", type=int, default=3, help="steps of the longer run (default 3)")
+    parser.add_argument("--callgrind", action="store_true", help="instructions and cache misses, too, by valgrind's simulation, on one rank")
     parser.add_argument("--runs", nargs="+", default=list(RUNS), metavar="NAME", help="of " + "; ".join(RUNS))
     a = parser.parse_args()
+    if a.callgrind:
+        a.ranks = [1]
+        COLUMNS.extend(INSTRUCTIONS)
     compare_pism.find_programs(a)
     a.count, a.ours = os.path.abspath(a.count), ""
     if not os.path.isfile(a.count):

@@ -239,11 +239,15 @@ class Antarctica:
             make_round(fields)
         for _ in range(a.refine):
             fields = refine(fields)
-        self.case = os.path.join(folder, "pism.nc")
+        self.prepare(fields)
+
+    def prepare(self, fields):
+        """The input of both programs; nunatak starts with the temperature that PISM makes."""
+        self.case = os.path.join(self.folder, "pism.nc")
         write_input(self.case, fields)
         self.pism(1, 0, [])
-        z, temperature, thk = read(os.path.join(folder, "end.nc"), "z", "temp", "thk")
-        self.own_case = os.path.join(folder, "nunatak.nc")
+        z, temperature, thk = read(os.path.join(self.folder, "end.nc"), "z", "temp", "thk")
+        self.own_case = os.path.join(self.folder, "nunatak.nc")
         write_input(self.own_case, dict(fields, thk=thk), (z, temperature))
         self.shape, self.dx = thk.shape, fields["x"][1] - fields["x"][0]
 

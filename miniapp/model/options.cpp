@@ -23,13 +23,10 @@ namespace {
 /// The options that -like sets, with their values.
 std::vector<std::pair<std::string, std::string>> like(const std::string& name) {
   if (name == "none") return {};
-  return {{"halo", "pism"},
-          {"ssa_solver", "pism"},
-          {"pico_distance", name == "pism" ? "sweep" : "bfs"},
-          {"pico_batch", "no"},
-          {"pico_skip_unchanged", "no"},
-          {"io_format", "netcdf4"},
-          {"io_transport", "sync"}};
+  return {{"halo", "pism"},         {"ssa_solver", "pism"},
+          {"till_subgrid", "no"},   {"pico_distance", name == "pism" ? "sweep" : "bfs"},
+          {"pico_batch", "no"},     {"pico_skip_unchanged", "no"},
+          {"io_format", "netcdf4"}, {"io_transport", "sync"}};
 }
 
 /// For -help and errors: "-halo dmda, -ssa_solver pism, ...".
@@ -217,8 +214,8 @@ void add_output(OptionTable& table, Options& o) {
 void add_model_options(OptionTable& table, Options& options) {
   table.section("A baseline");
   table.add(choice("like", options.like, "none|pism|pism2026",
-                   "PISM's methods with the same results, for comparison: each of these options "
-                   "that is not given (pism: " +
+                   "PISM's methods for comparison: each of these options that is not given"
+                   " (pism: " +
                        like_in_words("pism") + "; pism2026: with -pico_distance bfs)"));
   add_start_and_grid(table, options);
   add_ice(table, options);

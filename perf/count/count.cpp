@@ -17,7 +17,8 @@
 //   calls        of all ranks together; most_calls: of the rank with the largest number
 //
 // The functions below stand before those of MPI, and call them by their names PMPI_*. Messages that
-// a library of MPI sends for itself (MPI-IO, collectives) are not seen.
+// a library of MPI sends for itself (MPI-IO, collectives) are not seen. In callgrind each piece of
+// a part ends a dump, which is named "part,linear".
 #include <mpi.h>
 
 #include <algorithm>
@@ -30,6 +31,9 @@
 #include <string>
 #include <tuple>
 #include <vector>
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#endif
 
 namespace {
 
@@ -118,13 +122,25 @@ bool is_solve(int event) {
   return id != nullptr && event == *id;
 }
 
+/// What callgrind has counted since the last piece belongs to the open part.
+void end_piece() {
+#ifdef CALLGRIND_DUMP_STATS_AT
+  if (RUNNING_ON_VALGRIND != 0) {
+    const std::string name = open.back() + (solving > 0 ? ",1" : ",0");
+    CALLGRIND_DUMP_STATS_AT(name.c_str());
+  }
+#endif
+}
+
 int begin_event(int event, int, void*, void*, void*, void*) {
   const auto part = parts.find(event);
+  if (part != parts.end() || is_solve(event)) end_piece();
   if (part != parts.end()) open.push_back(part->second);
   if (is_solve(event) && solving++ == 0) add("Solve");
   return 0;
 }
 int end_event(int event, int, void*, void*, void*, void*) {
+  if (parts.count(event) > 0 || is_solve(event)) end_piece();
   if (parts.count(event) > 0 && open.size() > 1) open.pop_back();
   if (is_solve(event)) solving -= 1;
   return 0;

@@ -1,4 +1,4 @@
-"""-like: PISM's methods give the results of the default, at PISM's numbers of messages; each of its options can be replaced."""
+"""-like: PISM's methods give the results of the default with the same drag, at PISM's numbers of messages; each of its options can be replaced."""
 import json
 import os
 import pathlib
@@ -23,7 +23,7 @@ def run(nunatak, tmp_path):
 def test_all_but_the_ssa_is_the_same_bits(run, tmp_path, ranks):
     default = run("default", ranks=ranks)
     for like in ("pism", "pism2026"):
-        report = run("own", "-like", like, "-ssa_solver", "own", ranks=ranks)
+        report = run("own", "-like", like, "-ssa_solver", "own", "-till_subgrid", "yes", ranks=ranks)
         assert_same_bits(tmp_path / "default.nc", tmp_path / "own.nc")
         assert report["ocean"]["updates_with_kept_geometry"] == 0 and report["ocean"]["updates"] == default["ocean"]["updates"]
         assert report["messages"]["halo"]["exchanges_per_rank"] > 1.5 * default["messages"]["halo"]["exchanges_per_rank"]
@@ -34,7 +34,7 @@ def test_the_ssa_is_the_same_up_to_its_tolerance(run, tmp_path):
     """Bits of masks and distances; velocities as near as residuals of 1e-9."""
     run("default", "-ssa_tolerance", "1e-9")
     for ranks in (1, 3):
-        report = run("pism", "-like", "pism", "-ssa_snes_rtol", "1e-10", ranks=ranks)
+        report = run("pism", "-like", "pism", "-till_subgrid", "yes", "-ssa_snes_rtol", "1e-10", ranks=ranks)
         assert "Newton, until |residual| <= 1e-10 |first residual|; gmres until 1e-05; PETSc's bjacobi" in report["ssa"]["solver"]
         one, other = variables(tmp_path / "default.nc"), variables(tmp_path / "pism.nc")
         for name, values in one.items():
@@ -78,12 +78,12 @@ def test_counts_of_a_step_are_those_of_pism(run, tmp_path):
 def test_every_option_can_be_replaced(run, tmp_path):
     """On the command line, in a file, in PETSC_OPTIONS; the report says which options are those of -like."""
     whole = run("whole", "-like", "pism")["set_by_like"]
-    assert whole == {"halo": "pism", "ssa_solver": "pism", "pico_distance": "sweep", "pico_batch": "no", "pico_skip_unchanged": "no",
+    assert whole == {"halo": "pism", "ssa_solver": "pism", "till_subgrid": "no", "pico_distance": "sweep", "pico_batch": "no", "pico_skip_unchanged": "no",
                      "io_format": "netcdf4", "io_transport": "sync"}
     (tmp_path / "mine.yaml").write_text("pico: {batch: yes, skip_unchanged: yes}\nlike: pism2026\n")
     report = run("mine", "-options_file", "mine.yaml", "-io_format", "direct", "-ssa_pc_type", "asm", ranks=2,
                  environment={"PETSC_OPTIONS": "-halo packed"})
-    assert report["set_by_like"] == {"ssa_solver": "pism", "pico_distance": "bfs", "io_transport": "sync"}
+    assert report["set_by_like"] == {"ssa_solver": "pism", "till_subgrid": "no", "pico_distance": "bfs", "io_transport": "sync"}
     options = report["options"]
     assert (options["halo"], options["io_format"], options["pico_batch"], options["like"]) == ("packed", "direct", True, "pism2026")
     assert "gmres until 1e-05; PETSc's asm" in report["ssa"]["solver"]
@@ -92,5 +92,5 @@ def test_every_option_can_be_replaced(run, tmp_path):
 
 def test_help_and_errors(nunatak):
     told = " ".join(nunatak("-help", status=0).out.split())
-    assert "-halo pism, -ssa_solver pism, -pico_distance sweep, -pico_batch no" in told and "none|pism|pism2026" in told
+    assert "-halo pism, -ssa_solver pism, -till_subgrid no, -pico_distance sweep, -pico_batch no" in told and "none|pism|pism2026" in told
     refused(nunatak("-like", "cism"), "option -like: expected one of none|pism|pism2026, found 'cism'")

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Ice behind a grounded cliff: its speed by PISM's two methods and by nunatak, on finer and finer grids.
+
+    perf/compare_cliffs.py --pism DIR --nunatak EXE --json cliffs.json
+
+A round sheet of 200 km on a bed 300 m below the sea ends in a cliff 300 m above it. Each SSA starts from rest and is solved until the
+velocity does not change any more. Printed: mean speed (m/a) of the ice 16 to 32 km behind the cliff, and the largest of all.
+"""
+import argparse
+import os
+import shlex
+import sys
+import tempfile
+
+import compare_pism
+import launcher
+import numpy as np
+
+RADIUS, HALF = 200e3, 240e3  # m: of the ice, of the side of the square
+FINITE_DIFFERENCES = ["-ssafd_picard_rtol", "1e-8", "-ssafd_ksp_rtol", "1e-4"]
+FINITE_ELEMENTS = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
+
+
+def sheet(dx):
+    """Its fields, and the distances from its middle."""
+    axis = np.arange(-HALF, HALF + dx / 2, dx)
+    r = np.hypot(*np.meshgrid(axis, axis))
+    surface = 300.0 + 1200.0 * np.sqrt(np.clip(1.0 - (r / RADIUS) ** 2, 0.0, None))
+    constants = {"topg": -300.0, "basins": 1.0, "theta_ocean": 271.5, "salinity_ocean": 34.6}
+    return {"x": axis, "y": axis, "thk": np.where(r < RADIUS, surface + 300.0, 0.0), **{name: np.full(r.shape, value) for name, value in constants.items()}}, r
+
+
+class Cliff(compare_pism.Antarctica):
+    def __init__(self, a, folder, dx):
+        self.a, self.folder = a, folder
+        fields, self.r = sheet(dx)
+        self.prepare(fields)
+
+    def speeds(self, velocity):
+        speed = np.abs(velocity)
+        return {"behind the cliff": float(speed[(self.r >= RADIUS - 32e3) & (self.r < RADIUS - 16e3)].mean()), "largest": float(speed.max())}
+
+    def compare(self):
+        load = self.nunatak(1, 1, ["-ssa_tolerance", "1e-10"])["load_norm"]
+        return {"nunatak": self.speeds(self.velocity()),
+                "PISM, finite elements": self.speeds(self.first_velocity([*FINITE_ELEMENTS, repr(1e-9 * load)])),
+                "PISM, finite differences": self.speeds(self.first_velocity(FINITE_DIFFERENCES))}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pism", required=True, metavar="DIR", help="the folder of PISM's program")
+    parser.add_argument("--nunatak", required=True, metavar="EXE")
+    parser.add_argument("--km", type=float, nargs="+", default=[16, 8, 4], help="cells (default 16 8 4)")
+    parser.add_argument("--json", metavar="FILE")
+    a = parser.parse_args()
+    a.mpiexec, a.ours, a.data = launcher.MPIEXEC, "", []
+    compare_pism.find_programs(a)
+    result = {"command": shlex.join(["perf/compare_cliffs.py", *map(os.path.basename, sys.argv[1:])]), "km": {}}
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for km in a.km:
+                found = result["km"][f"{km:g}"] = Cliff(a, folder, 1000 * km).compare()
+                for who, speeds in found.items():
+                    compare_pism.say(f"{km:4g} km  {who:26s}" + "".join(f"  {what} {value:8.1f} m/a" for what, value in speeds.items()))
+        except compare_pism.RunFailed as error:
+            compare_pism.fail(str(error))
+    compare_pism.give(result, a.json)
+
+
+if __name__ == "__main__":
+    main()
