@@ -14,6 +14,7 @@
 #include "kernels/grid/sums.hpp"
 #include "kernels/grid/watch.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -281,28 +282,18 @@ template <class T> T sum_over_ranks(Ranks& ranks, const std::vector<T>& parts) {
   return total;
 }
 
-/// The bits of a non-negative double as an integer, which has the same order.
-inline std::int64_t ordered_bits(double x) {
-  x += 0.0; // no negative zero
-  std::int64_t n = 0;
-  std::memcpy(&n, &x, sizeof n);
-  return n;
-}
-inline double from_ordered_bits(std::int64_t n) {
-  double x = 0.0;
-  std::memcpy(&x, &n, sizeof x);
-  return x;
-}
-
-/// Element-wise maximum over all ranks of non-negative values[local], equal sizes. One collective.
+/// Element-wise maximum over all ranks of non-negative values[local], equal sizes, whose bits have
+/// the order of their values. One collective.
 inline void max_over_ranks(Ranks& ranks, std::vector<std::vector<double>>& values) {
   std::vector<std::vector<std::int64_t>> bits(values.size());
   for (std::size_t r = 0; r < values.size(); ++r) {
-    for (double x : values[r]) bits[r].push_back(ordered_bits(x));
+    for (double x : values[r]) // 0.0: no negative zero
+      bits[r].push_back(Kokkos::bit_cast<std::int64_t>(x + 0.0));
   }
   ranks.max(bits);
   for (std::size_t r = 0; r < values.size(); ++r) {
-    for (std::size_t n = 0; n < values[r].size(); ++n) values[r][n] = from_ordered_bits(bits[r][n]);
+    std::transform(bits[r].begin(), bits[r].end(), values[r].begin(),
+                   [](std::int64_t n) { return Kokkos::bit_cast<double>(n); });
   }
 }
 

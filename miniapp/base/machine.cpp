@@ -35,15 +35,12 @@ nlohmann::ordered_json to_json(const LogGP& machine) {
 void MachineOptions::add_to(OptionTable& table) {
   table.add(text(
       "machine", file,
-      "JSON file of the machine's constants, as printed by calibrate, instead of the five below"));
+      "JSON file of the machine's constants, as printed by calibrate, instead of the four below"));
   table.add(number("loggp_L", given.L, "s", "latency of the network", 0));
   table.add(number("loggp_o", given.o, "s",
                    "overhead of a message, at the sender and at the receiver", 0));
   table.add(number("loggp_g", given.g, "s", "gap: least time between two messages of a rank", 0));
   table.add(number("loggp_G", given.G, "s", "time per byte", 0));
-  table.add(number("loggp_visit", visit, "s",
-                   "work: time per visit of a cell, the same in all loops (-1: the cost of each)",
-                   -1));
   table.add(one_of_two("work", given.measured_work, "measured", "counted",
                        "work of virtual ranks: the time of their loops in this process, or visits "
                        "of cells"));
@@ -59,12 +56,7 @@ nlohmann::json MachineOptions::contents() const {
 }
 
 LogGP MachineOptions::machine() const {
-  if (visit < 0.0 && visit != -1.0) throw Error("option -loggp_visit: expected 0 or more, or -1");
-  if (file.empty()) {
-    LogGP machine = given;
-    if (visit >= 0.0) machine.visit.fill(visit);
-    return machine;
-  }
+  if (file.empty()) return given;
   const nlohmann::json json = contents();
   LogGP machine;
   machine.measured_work = given.measured_work;

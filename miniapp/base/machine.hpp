@@ -14,9 +14,8 @@ class OptionTable;
 nlohmann::ordered_json to_json(const LogGP& machine);
 
 struct MachineOptions {
-  LogGP given;         ///< set by -loggp_L and the like
-  double visit = -1.0; ///< s, of all loops if it is not negative
-  std::string file;    ///< -machine
+  LogGP given;      ///< set by -loggp_L and the like
+  std::string file; ///< -machine
 
   void add_to(OptionTable& table);
   /// The constants of `file`, or `given` if there is no file. Throws Error naming the file.

@@ -112,7 +112,7 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
   const int runs = repeat > 1 ? repeat + 1 : 1;
   for (int n = 0; n < runs; ++n) {
     prepare();
-    if (set.machine != nullptr) set.machine->restart_clock(n == 0);
+    if (set.machine != nullptr) set.machine->restart_clock(n < 2); // 0: warm-up
     const std::vector<std::int64_t> before = numbers_of(set.ranks->traffic());
     World().barrier();
     const auto begin = std::chrono::steady_clock::now();

@@ -61,11 +61,11 @@ void run(const ToolOptions& options) {
     const Record measured = measure(
         set, options.repeat, [] {},
         [&] {
-          for (std::size_t r = 0; r < codes.size(); ++r)
-            find_segments(ranks.patch(static_cast<int>(r)), codes[r], segments[r]);
+          for (const int r : ranks.locals()) find_segments(ranks.patch(r), codes[r], segments[r]);
           found = &labels.update(segments, {wanted}, nothing)[0];
-          for (std::size_t r = 0; r < codes.size(); ++r)
-            write_numbers(ranks.patch(static_cast<int>(r)), segments[r], *found, r, numbers[r]);
+          for (const int r : ranks.locals())
+            write_numbers(ranks.patch(r), segments[r], *found, static_cast<std::size_t>(r),
+                          numbers[r]);
         });
     if (options.compare && results.empty()) results.compare_with(flood_fill(mask, domain));
     std::vector<std::int64_t> cells;

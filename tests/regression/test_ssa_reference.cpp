@@ -60,10 +60,12 @@ struct Solve {
   std::vector<double> differences(const std::vector<double>& other) {
     std::vector<std::vector<std::int64_t>> mine(1);
     for (std::size_t n = 0; n < speed.size(); ++n) {
-      if (other[n] > moving) mine[0].push_back(ordered_bits(std::fabs(speed[n] / other[n] - 1.0)));
+      if (other[n] > moving)
+        mine[0].push_back(Kokkos::bit_cast<std::int64_t>(std::fabs(speed[n] / other[n] - 1.0)));
     }
     std::vector<double> all;
-    for (const std::int64_t bits : ranks.gather_all(mine)) all.push_back(from_ordered_bits(bits));
+    for (const std::int64_t bits : ranks.gather_all(mine))
+      all.push_back(Kokkos::bit_cast<double>(bits));
     std::sort(all.begin(), all.end());
     return all;
   }

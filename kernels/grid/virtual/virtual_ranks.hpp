@@ -137,22 +137,35 @@ private:
 
   void exchange_on_host(const std::vector<std::vector<Ghosted>>& arrays) {
     Kokkos::fence("nunatak: before the ghost exchange");
-    for (const int rank : locals()) {
-      const auto& sources = arrays[rank];
+    struct Message {
+      int from, to, dx, dy;
+      std::size_t first, bytes; // in m_buffer
+    };
+    std::vector<Message> messages;
+    std::size_t end = 0;
+    for (const int rank : locals()) { // packing is work, as with MPI
       for_each_message(m_decomposition, rank, [&](int dx, int dy, int to, int) {
         if (to < 0) return;
         const Strip send = owned_strip(patch(rank), dx, dy);
-        const std::size_t bytes = send.cells() * bytes_per_cell(sources);
-        if (m_buffer.size() < bytes) m_buffer.resize(bytes);
-        pack(patch(rank), send, sources, m_buffer.data());
-        unpack(patch(to), ghost_strip(patch(to), -dx, -dy), arrays[to], m_buffer.data());
-        if (to != rank) count_message(rank, to, bytes);
+        messages.push_back({rank, to, dx, dy, end, send.cells() * bytes_per_cell(arrays[rank])});
+        end += messages.back().bytes;
+        if (m_buffer.size() < end) m_buffer.resize(end);
+        pack(patch(rank), send, arrays[rank], m_buffer.data() + messages.back().first);
       });
     }
+    for (const Message& m : messages) {
+      if (m.to != m.from) count_message(m.from, m.to, m.bytes);
+    }
     if (m_clock) m_clock->deliver();
+    std::stable_sort(messages.begin(), messages.end(),
+                     [](const Message& a, const Message& b) { return a.to < b.to; });
+    auto m = messages.begin();
     for (const int rank : locals()) {
+      const Patch p = patch(rank);
+      for (; m != messages.end() && m->to == rank; ++m)
+        unpack(p, ghost_strip(p, -m->dx, -m->dy), arrays[rank], m_buffer.data() + m->first);
       for (const Ghosted& a : arrays[rank])
-        replicate_edges(m_decomposition, patch(rank), a.data, a.cell_bytes);
+        replicate_edges(m_decomposition, p, a.data, a.cell_bytes);
     }
   }
 
@@ -291,7 +304,7 @@ private:
   std::vector<int> m_all;           // 0, 1, ..., size - 1
   std::vector<std::int64_t> m_work; // visits of cells
   Halo m_halo;
-  std::vector<std::byte> m_buffer; // one message of ghosts, reused
+  std::vector<std::byte> m_buffer; // the messages of an exchange of ghosts
   std::vector<Loops> m_loops;      // of all ranks, from the first exchange on
 };
 
