@@ -91,11 +91,12 @@ def done_before(arguments, here, now):
 
 
 def show(known, before):
-    print("rows; run them with perf/study reproduce ROW... | --quick | --all\n")
+    now = commit()
+    print(f"rows (this code: {now}); run them with perf/study reproduce ROW... | --quick | --all\n")
     for name, row in known.items():
         last = before["rows"].get(name)
-        what = f"{last['date']} {last['commit']}" if last else "never measured"
-        print(f"{name:22s} {row.get('minutes', '?'):>4s} min  {'quick' if row.get('quick') == 'yes' else '     '}  {what:24s} {' '.join(row['needs'])}")
+        what = f"{last['date']} {last['commit']}{' older' if last['commit'] != now else ''}" if last else "never measured"
+        print(f"{name:22s} {row.get('minutes', '?'):>4s} min  {'quick' if row.get('quick') == 'yes' else '     '}  {what:28s} {' '.join(row['needs'])}")
     return 0
 
 
@@ -108,12 +109,11 @@ def build_folder(program):
 
 
 def commit():
-    """Eight digits, and + if what is measured or measures was changed since."""
-    git = ["git", "-C", ROOT]
-    head = subprocess.run([*git, "rev-parse", "--short=8", "HEAD"], capture_output=True, text=True, check=False)
-    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "common", "kernels", "io", "miniapp", "perf", ":!perf/results/measured.yaml"],
-                             capture_output=True, check=False).returncode
-    return head.stdout.strip() + ("+" if changed else "") if head.returncode == 0 else "unknown"
+    """The last one that changed what is measured or measures, eight digits, and + if that was changed since."""
+    git, code = ["git", "-C", ROOT], ["--", "common", "kernels", "io", "miniapp", "perf", ":!perf/results"]
+    last = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=8", *code], capture_output=True, text=True, check=False)
+    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], capture_output=True, check=False).returncode
+    return last.stdout.strip() + ("+" if changed else "") if last.returncode == 0 else "unknown"
 
 
 def facts(build):

@@ -5,7 +5,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import signal
 import sys
 
 from . import jobs, machine, model, points, study_file, texts, tools
@@ -18,21 +17,6 @@ OF_INPUT = re.compile(r"nunatak[\w-]*: error: (unknown option|option|file) ")
 
 
 def main(arguments):
-    for name in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(name, interrupt)
-    try:
-        return run(arguments)
-    except study_file.StudyError as error:
-        sys.exit(f"study: error: {error}")
-    except KeyboardInterrupt:
-        sys.exit(130)
-
-
-def interrupt(*_):
-    raise KeyboardInterrupt
-
-
-def run(arguments):
     rates = {name: value for name in ("rate", "latency", "servers") if (value := getattr(arguments, name)) is not None}
     given = {name: getattr(arguments, name) for name in ("options", "ranks_per_node", "threads")}
     study, text = study_file.read(arguments.file, arguments.full, arguments.size, rates, **given)

@@ -83,6 +83,16 @@ def ranks_of(process):
     return ranks
 
 
+def processes_of(folder):
+    """Those that have the folder among their words."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if str(folder).encode() in path.read_bytes():
+                found.append(path.parent.name)
+    return found
+
+
 def refused(run, *words, program="nunatak"):
     """The run failed with status 2, said every word in one error, and left no stack trace."""
     assert run.status == 2, run.text

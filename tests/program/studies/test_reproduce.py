@@ -8,6 +8,7 @@ import types
 
 import pytest
 import yaml
+from conftest import processes_of
 
 ROOT = pathlib.Path(os.environ.get("NUNATAK_SOURCE", "."))
 sys.path.insert(0, str(ROOT / "perf"))
@@ -78,6 +79,16 @@ rows:
         assert go_on or here["table"]["bad"].startswith("FAILED: bad: status 1")
         (tmp_path / "mended").touch()
     assert "strange                    - min  FAILED" in capsys.readouterr().out
+
+
+def test_an_end_from_outside_ends_the_row(tmp_path):
+    """By SIGTERM: status 130, and none of its processes is left."""
+    command = [sys.executable, ROOT / "perf" / "study", "reproduce", "step_output", "--program", os.environ["NUNATAK"], "--keep", tmp_path, "--output", tmp_path / "here.yaml"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert any("joint.json" in line for line in run.stdout)
+        run.terminate()
+        assert run.wait(60) == 130
+    assert not processes_of(tmp_path)
 
 
 def test_the_pages_say_what_was_measured():

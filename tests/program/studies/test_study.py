@@ -16,7 +16,7 @@ import time
 
 import pytest
 from clusters import cluster, needs_file_system, needs_slurm, skip_without_cluster  # noqa: F401 (cluster is a fixture)
-from conftest import FOLDER
+from conftest import FOLDER, processes_of
 
 SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
 STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
@@ -400,18 +400,6 @@ def test_tools_stand_around_runs_and_their_counters_stand_with_ours(study, tmp_p
     assert kept == {"nsys", "perf", "run", "score-p", "node-1", "node-2"}
 
 
-def processes_of(folder):
-    """Those that have the folder among their words."""
-    found = []
-    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if str(folder).encode() in path.read_bytes():
-                found.append(path.parent.name)
-        except OSError:
-            continue
-    return found
-
-
 @pytest.mark.parametrize("how, status", [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_a_study_that_was_ended_continues(study, tmp_path, how, status):
     """In its third run, which waits for the file "go"."""
@@ -457,6 +445,21 @@ def test_a_site_file_of_reframe_describes_the_machine(study, tmp_path):
 
 
 @needs_file_system
+def test_runs_beside_busy_loops_are_disturbed(tmp_path):
+    """The program itself on one rank, and loops without an end on every core: the report says so, and draws no conclusion."""
+    (tmp_path / "study.yaml").write_text("options: -init marine -run_steps 4\nstrong: {ranks: [1], options: {grid_dx: 32km}}\nrepetitions: 1\n")
+    loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3 * len(os.sched_getaffinity(0)))]
+    try:
+        words = ["run", "study.yaml", "--system", "local", "--program", os.environ["NUNATAK"], "--output", "out"]
+        subprocess.run([*STUDY, *words], cwd=tmp_path, check=True, timeout=300)
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+    told = subprocess.run([*STUDY, "report", "out"], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300).stdout
+    assert "‡ something else ran on their cores: not compared" in told, told
+
+
 def test_a_study_has_a_cluster_of_its_own(tmp_path):
     """Which is gone afterwards. What programs count there: test_cluster.py."""
     skip_without_cluster()
