@@ -127,6 +127,9 @@ def per_step(case, a, ranks, name):
     parts["output"] = many["output"]
     found = {"parts": parts, "nonlinear": (last[0] - first[0]) / n, "linear": (last[1] - first[1]) / n,
              "from rest": {"nonlinear": solve["steps"], "linear": solve["linear_iterations"]}}
+    if RUNS[name][0] == "nunatak":
+        useful = case.report()["timers"]["stress balance: SSA"]["pop"]["useful_seconds"]["max"]
+        found["SSA, ns of processor time of a cell and linear iteration"] = 1e9 * useful * ranks / (last[1] * math.prod(case.shape))
     if a.callgrind:
         found["million instructions of a linear iteration"] = parts[LINEAR]["million instructions"] / max(found["linear"], 1)
     return found
