@@ -39,8 +39,11 @@ def costs(programs, grid):
     for solver in SOLVERS:
         record = records(programs, "nunatak-distance", *mask, "-solvers", solver)[0][0]
         visit_s[solver] = record["loggp_work_s"] / record["work"]
-    record = records(programs, "nunatak-labels", *mask)[0][0]
-    visit_s["labels"] = record["loggp_work_s"] / record["work"]
+    # two masks of as many cells, with few segments and with many: costs of a cell and of a segment
+    few, many = (records(programs, "nunatak-labels", "-mask", name, *mask[2:])[0][0] for name in ("shelves", "percolation:0.593"))
+    visit_s["labels"] = (many["loggp_work_s"] - few["loggp_work_s"]) / (many["work"] - few["work"])
+    cells = few["Mx"] * few["My"]
+    visit_s["segments"] = (few["loggp_work_s"] - visit_s["labels"] * (few["work"] - cells)) / cells
     return {loop: float(f"{visit_s[loop]:.3g}") for loop in constants}
 
 

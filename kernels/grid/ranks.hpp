@@ -86,6 +86,7 @@ enum class Work {
   buckets,
   fmm,
   labels,
+  segments,
   pico,
   till,
   sia,
@@ -93,8 +94,9 @@ enum class Work {
   energy,
   transport
 };
-constexpr const char* work_names[] = {"ssa",  "sweep", "bfs", "buckets",  "fmm",    "labels",
-                                      "pico", "till",  "sia", "velocity", "energy", "transport"};
+constexpr const char* work_names[] = {"ssa",      "sweep",    "bfs",      "buckets", "fmm",
+                                      "labels",   "segments", "pico",     "till",    "sia",
+                                      "velocity", "energy",   "transport"};
 constexpr std::size_t work_kinds = std::size(work_names);
 
 class Ranks;

@@ -61,7 +61,10 @@ void run(const ToolOptions& options) {
     const Record measured = measure(
         set, options.repeat, [] {},
         [&] {
-          for (const int r : ranks.locals()) find_segments(ranks.patch(r), codes[r], segments[r]);
+          for (const int r : ranks.locals()) {
+            find_segments(ranks.patch(r), codes[r], segments[r]);
+            ranks.work(r, ranks.patch(r).cells(), Work::segments); // and their numbers, below
+          }
           found = &labels.update(segments, {wanted}, nothing)[0];
           for (const int r : ranks.locals())
             write_numbers(ranks.patch(r), segments[r], *found, static_cast<std::size_t>(r),
