@@ -81,6 +81,7 @@ def counts_of(path, program, ranks):
 
 def add_instructions(folder, table, program):
     """Of the dumps of callgrind, one for each piece of a part, which are deleted."""
+    pieces = 0
     for path in pathlib.Path(folder).glob("pieces*"):
         text = path.read_text(encoding="utf-8", errors="replace")
         path.unlink()
@@ -89,9 +90,12 @@ def add_instructions(folder, table, program):
             continue
         piece = re.fullmatch("Client Request: (.*),([01])", said[1]) if said else None
         part = table[part_of(piece[1], program, piece[2] == "1") if piece else OTHER]
+        pieces += piece is not None
         found = dict(zip(events[1].split(), map(int, totals[1].split())))
         for column, names in INSTRUCTIONS.items():
             part[column] += sum(found.get(name, 0) for name in names) / (1e6 if names == ["Ir"] else 1e3)
+    if pieces == 0:
+        raise compare_pism.RunFailed("expected dumps of callgrind by part, found none: perf/count is to be built where valgrind/callgrind.h is")
 
 
 def run(case, a, ranks, name, steps):

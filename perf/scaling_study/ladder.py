@@ -23,7 +23,7 @@ SAME = 1e-6  # relative: the tolerance of the solver of the stress balance
 MODEL = "model.json"  # in the folder of results
 # options of nunatak-step: {rung: method of output}. `pnetcdf` has the two phases of collective NetCDF-4 without HDF5's own work, so rungs
 # below 5 are lower bounds of output; those below OWN_SSA get PISM's SSA by ssa_by_count().
-OWN_SSA = 3
+OWN_SSA, WORK = 3, "64 ranks, nunatak, ns of a cell and linear iteration of the SSA"
 PISM, TWO_PHASES = "-halo dmda -pico_batch no -pico_skip_unchanged no -pico_distance", "pnetcdf"
 MODELLED = {f"{PISM} sweep": {0: TWO_PHASES}, f"{PISM} bfs": {1: TWO_PHASES}, "-halo dmda": {2: TWO_PHASES, 3: TWO_PHASES},
             "": {4: TWO_PHASES, 5: "direct", 6: "async:16"}}
@@ -147,15 +147,17 @@ def draw(figures, studies):
     caption = ("The same problem, rung by rung from PISM's methods to those of the default: output and computing, median and range (where cores are shared, "
                "computing in processor time of the rank that has most). Below, how many times as long each rung takes as the next one, with the bootstrap interval of 95 %.")
     if any(study.model for study in studies):
-        caption += " Modelled: PISM's SSA by its counts on 64 real ranks, and two-phase writes for netcdf4, so that the upper rungs are lower bounds."
+        caption += " Modelled: PISM's SSA by its counts on 64 real ranks, and two-phase writes for netcdf4, so that output of the upper rungs is a lower bound."
     handles = [sum(both, []) for both in zip(*(axes.get_legend_handles_labels() for axes in grid[:, 0]))]
     figures.save(figure, "ladder.png", caption, handles)
 
 
 def ssa_by_count(step):
     """Seconds of the SSA of a step by PISM's solver, on the modelled ranks and machine of `step`: its iterations, messages, reductions and work of
-    a cell are those of 64 real ranks (row `pism_counts`). With more ranks iterations grow, so this is a lower bound."""
+    a cell are those of 64 real ranks (row `pism_counts`). An estimate: with more ranks iterations grow, and small patches stay in cache."""
     values = rows.measured()["rows"]["pism_counts"]["values"]
+    if WORK not in values:
+        sys.exit(f"ladder: error: perf/results/measured.yaml: row pism_counts: expected the figure '{WORK}', found none (perf/study reproduce pism_counts --record)")
 
     def counted(what):
         return sum(values[f"64 ranks, {part}: {what}, nunatak"][0] for part in ("SSA, linear solves", "SSA"))
@@ -164,7 +166,7 @@ def ssa_by_count(step):
     cells = step["grid"]["Mx"] * step["grid"]["My"] / step["records"][-1]["ranks"]  # of a rank; -refine cuts finer grids alike
     scatter, tree = machine["L_s"] + 16 * machine["o_s"], math.ceil(math.log2(ranks)) * (machine["L_s"] + 2 * machine["o_s"])
     narrower = math.sqrt(cells / (381**2 / 64))
-    work = 1e-9 * values["64 ranks, nunatak, SSA: ns of a cell and linear iteration"][0] * cells * values["64 ranks, nunatak, linear iterations of a step"][0]
+    work = 1e-9 * values[WORK][0] * cells * values["64 ranks, nunatak, linear iterations of a step"][0]
     return counted("messages") / 8 * scatter + 1000 * counted("kB") * narrower * machine["G_s_per_byte"] + counted("reductions") * tree + work
 
 
@@ -172,19 +174,23 @@ def model(program, options):
     """Of each rung the modelled seconds of compute and output between two records; the fields of all rungs are the same bits."""
     rungs, fields = {}, set()
     with tempfile.TemporaryDirectory() as folder:
+        report = pathlib.Path(folder) / "step.json"
+
+        def run(*words):
+            subprocess.run([program, *options, *words, "-report", report], check=True, stdout=subprocess.DEVNULL)
+            return json.loads(report.read_text(encoding="utf-8"))
+
         for words, methods in MODELLED.items():
-            report = pathlib.Path(folder) / "step.json"
-            subprocess.run([program, *options, *words.split(), "-output", ",".join(dict.fromkeys(methods.values())), "-report", report], check=True,
-                           stdout=subprocess.DEVNULL)
-            step = json.loads(report.read_text(encoding="utf-8"))
+            step = run(*words.split(), "-output", ",".join(dict.fromkeys(methods.values())))
+            without = run(*words.split(), "-steps", str(step["steps"] - 1))  # all but the last step, of which a record is made
+            last = {one["part"]: one["loggp_s"] - before["loggp_s"] for one, before in zip(step["records"], without["records"])}
             fields.add(step["fields"])
             found = {record["method"]: record for record in step["output"]}
-            seconds = {record["part"]: record["loggp_s"] / step["steps"] for record in step["records"]}
-            of_pism = 1 + (ssa_by_count(step) - seconds["stress balance: SSA"]) / seconds["step"]
             for rung, method in methods.items():
                 record = found[method]
-                whole = 86400 * record["years"] / record["sypd"]
-                rungs[str(rung)] = {"output": whole - record["compute_s"], "compute": record["compute_s"] * (of_pism if rung < OWN_SSA else 1)}
+                compute, whole = record["compute_s"], 86400 * record["years"] / record["sypd"]
+                more = compute / last["step"] * (ssa_by_count(step) - last["stress balance: SSA"]) if rung < OWN_SSA else 0.0
+                rungs[str(rung)] = {"output": whole - compute, "compute": compute + more}
     if len(fields) != 1:
         sys.exit(f"ladder: error: expected the same fields on all rungs, found {', '.join(fields)}")
     return {"ranks": record["ranks"], "years": record["years"], "rungs": rungs}

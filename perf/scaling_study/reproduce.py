@@ -21,6 +21,8 @@ from .study_file import StudyError
 from .texts import number
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# what is measured, what measures, and how it is built
+CODE = ["common", "kernels", "io", "miniapp", "inputs", "perf", ":!perf/results/measured.yaml", "cmake", "CMakeLists.txt", "CMakePresets.json", "scripts/environment.sh"]
 AS_THE_CLUSTER = ["unshare", "--map-root-user", "--net", "--mount", "true"]  # what `cluster up` tries first without root
 ABSENT = {  # what a row needs, and the words for its absence
     "cluster": (lambda: os.geteuid() == 0 or subprocess.run(AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0,
@@ -110,7 +112,7 @@ def build_folder(program):
 
 def commit():
     """The last one that changed what is measured or measures, eight digits, and + if that was changed since."""
-    git, code = ["git", "-C", ROOT], ["--", "common", "kernels", "io", "miniapp", "perf", ":!perf/results"]
+    git, code = ["git", "-C", ROOT], ["--", *CODE]
     last = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=8", *code], capture_output=True, text=True, check=False)
     changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], capture_output=True, check=False).returncode
     return last.stdout.strip() + ("+" if changed else "") if last.returncode == 0 else "unknown"

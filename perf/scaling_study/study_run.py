@@ -76,10 +76,11 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         # an empty folder; the machine as a node of the job sees it, for machine.json
         before = (f"mkdir -p {shlex.quote(os.path.dirname(PLAN['scratch']))}; mkdir -m 700 {folder} 2>/dev/null; "
                   f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
-                  f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo; "
+                  f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo || echo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '; "
                   "sort -u /proc/cpuinfo | grep -c 'physical id'; "
-                  "nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | sort | uniq -c | tr -s ' ' | paste -sd, || true")
+                  "gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null) || gpus=; "
+                  "echo \"$gpus\" | sort | uniq -c | tr -s ' ' | paste -sd,")
         self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({OTHERS}) > others", f"({LOAD}) > load", f"{ENERGY} > energy", "date +%s.%N > begin"]
         self.executable = "env"
         self.tools = pathlib.Path(PLAN["results"]) / "tools" / one["name"]  # what they leave

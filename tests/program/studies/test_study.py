@@ -444,7 +444,6 @@ def test_a_site_file_of_reframe_describes_the_machine(study, tmp_path):
     assert (tmp_path / "out" / "place").read_text() == "two\n"
 
 
-@needs_file_system
 def test_runs_beside_busy_loops_are_disturbed(tmp_path):
     """The program itself on one rank, and loops without an end on every core: the report says so, and draws no conclusion."""
     (tmp_path / "study.yaml").write_text("options: -init marine -run_steps 4\nstrong: {ranks: [1], options: {grid_dx: 32km}}\nrepetitions: 1\n")
@@ -460,6 +459,7 @@ def test_runs_beside_busy_loops_are_disturbed(tmp_path):
     assert "‡ something else ran on their cores: not compared" in told, told
 
 
+@needs_file_system
 def test_a_study_has_a_cluster_of_its_own(tmp_path):
     """Which is gone afterwards. What programs count there: test_cluster.py."""
     skip_without_cluster()
