@@ -206,7 +206,7 @@ def test_a_ladder_has_a_figure_and_the_same_result_on_each_rung(tmp_path, monkey
     found = json.loads((folder.path / "page" / "results.json").read_text())["rungs"]
     assert [(one["rung"], one["next"], one["part"], one["ratio"]["median"]) for one in found[:2]] == [("0 PISM", "1 bfs", part, 1.0) for part in ("total", "compute")]
     page = (folder.path / "page" / "index.html").read_text()
-    assert "upper rungs are lower bounds" in page and re.search("energy</td><td>2</td><td>([^<]*)</td><td>-</td><td>\\1</td>", page)
+    assert "output of the upper rungs is a lower bound" in page and re.search("energy</td><td>2</td><td>([^<]*)</td><td>-</td><td>\\1</td>", page)
     assert [float(there) / float(here) for here, there in re.findall("SSA</td><td>2</td><td>([0-9.]+)</td><td>3</td><td>([0-9.]+)<", page)] == pytest.approx([3], rel=0.02)
     assert "expected 18600000 as on the first rung, found 18600100" in capsys.readouterr().err
     for wrong in ({**model, "ranks": "many"}, {**model, "rungs": [1]}, [], 3):
