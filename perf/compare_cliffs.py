@@ -13,12 +13,10 @@ import sys
 import tempfile
 
 import compare_pism
-import launcher
 import numpy as np
 
 RADIUS, HALF = 200e3, 240e3  # m: of the ice, of the side of the square
 FINITE_DIFFERENCES = ["-ssafd_picard_rtol", "1e-8", "-ssafd_ksp_rtol", "1e-4"]
-FINITE_ELEMENTS = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
 
 
 def sheet(dx):
@@ -43,18 +41,16 @@ class Cliff(compare_pism.Antarctica):
     def compare(self):
         load = self.nunatak(1, 1, ["-ssa_tolerance", "1e-10"])["load_norm"]
         return {"nunatak": self.speeds(self.velocity()),
-                "PISM, finite elements": self.speeds(self.first_velocity([*FINITE_ELEMENTS, repr(1e-9 * load)])),
+                "PISM, finite elements": self.speeds(self.first_velocity([*compare_pism.FINITE_ELEMENTS, repr(1e-9 * load)])),
                 "PISM, finite differences": self.speeds(self.first_velocity(FINITE_DIFFERENCES))}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pism", required=True, metavar="DIR", help="the folder of PISM's program")
-    parser.add_argument("--nunatak", required=True, metavar="EXE")
+    compare_pism.add_programs(parser)
     parser.add_argument("--km", type=float, nargs="+", default=[16, 8, 4], help="cells (default 16 8 4)")
-    parser.add_argument("--json", metavar="FILE")
     a = parser.parse_args()
-    a.mpiexec, a.ours, a.data = launcher.MPIEXEC, "", []
+    a.ours = ""
     compare_pism.find_programs(a)
     result = {"command": shlex.join(["perf/compare_cliffs.py", *map(os.path.basename, sys.argv[1:])]), "km": {}}
     with tempfile.TemporaryDirectory() as folder:

@@ -32,7 +32,8 @@ PARTS = {
 }
 LINEAR, OTHER = "SSA, linear solves", "other"
 COLUMNS = ["messages", "kB", "starts", "waits", "reductions", "reduced B", "gathers", "communicators", "solves"]
-INSTRUCTIONS = {"million instructions": ["Ir"], "thousand misses of L1": ["D1mr", "D1mw"], "thousand misses of 1 MiB": ["DLmr", "DLmw"]}
+INSTRUCTIONS = {  # column: (its unit, events of callgrind)
+    "million instructions": (1e6, ["Ir"]), "thousand misses of L1": (1e3, ["D1mr", "D1mw"]), "thousand misses of 1 MiB": (1e3, ["DLmr", "DLmw"])}
 CALLGRIND = "valgrind -q --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64 --callgrind-out-file=pieces".split()
 REDUCTIONS, GATHERS = ("Allreduce", "Iallreduce", "Reduce", "Scan"), ("Allgather", "Gather", "Bcast", "Alltoall")
 RUNS = {  # name: (program, options)
@@ -92,8 +93,8 @@ def add_instructions(folder, table, program):
         part = table[part_of(piece[1], program, piece[2] == "1") if piece else OTHER]
         pieces += piece is not None
         found = dict(zip(events[1].split(), map(int, totals[1].split())))
-        for column, names in INSTRUCTIONS.items():
-            part[column] += sum(found.get(name, 0) for name in names) / (1e6 if names == ["Ir"] else 1e3)
+        for column, (unit, names) in INSTRUCTIONS.items():
+            part[column] += sum(found.get(name, 0) for name in names) / unit
     if pieces == 0:
         raise compare_pism.RunFailed("expected dumps of callgrind by part, found none: perf/count is to be built where valgrind/callgrind.h is")
 

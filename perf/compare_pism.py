@@ -183,6 +183,7 @@ METHODS = {"default": "default", "fd": "fd equal", "fem": "fem equal", "ilu1": "
 OWN = {"nunatak": [], "new geometry": ["-pico_skip_unchanged", "no"]}  # nunatak's runs and their options
 TOLERANCE = "3e-7"  # of nunatak, residual over load; PISM's bound is 1e-6, below which its last step may go far
 CONVERGED = 1e-4  # how near a first velocity must be to the tight one of the same program, 2-norms
+FINITE_ELEMENTS = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]  # and the bound of the residual
 STEPS = 6  # updates of the stress balance: one from rest and one after each of five steps; PICO's geometry changes in some
 
 
@@ -194,17 +195,22 @@ def say(message):
     print(message, file=sys.stderr, flush=True)
 
 
-def add_case(parser):
-    """Arguments of the programs and of the problem."""
+def add_programs(parser):
+    """Arguments of the programs and of the result."""
     parser.add_argument("--pism", required=True, metavar="DIR", help="folder of PISM's programs")
     parser.add_argument("--nunatak", required=True, metavar="EXE", help="our program")
-    parser.add_argument("--data", nargs="+", required=True, metavar="FILE",
+    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
+    parser.add_argument("--json", metavar="FILE", help="write the JSON there")
+
+
+def add_case(parser):
+    """Arguments of the programs and of the problem."""
+    add_programs(parser)
+    parser.add_argument("--data", nargs="+", required=True, metavar="FILE", type=os.path.abspath,
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
     parser.add_argument("--round", action="store_true", help="a round sheet with a shelf in place of thk and topg")
     parser.add_argument("--own-till", action="store_true", help="yield stress by a formula, also where the data have tauc")
-    parser.add_argument("--mpiexec", default=launcher.MPIEXEC, help="words before the rank count")
-    parser.add_argument("--json", metavar="FILE", help="write the JSON there")
 
 
 def read_arguments():
@@ -328,7 +334,7 @@ class Antarctica:
         tight = {"nunatak": self.velocity()}
         error = {"nunatak": distance(own, tight["nunatak"])}
 
-        fem = ["-ssa_method", "fem", "-snes_rtol", "1e-50", "-ksp_rtol", "1e-2", "-snes_atol"]
+        fem = FINITE_ELEMENTS
         ilu1 = ["-pc_factor_levels", "1", "-sub_pc_factor_levels", "1"]  # on one rank, on several
         options = {"default": ["-subgl"], "fd equal": None, "fem equal": fem + [repr(1e-6 * load)],
                    "fem ilu1": fem + [repr(1e-6 * load)] + ilu1, "fem default": fem[:2]}
@@ -455,7 +461,6 @@ def print_antarctica(result):
 def find_programs(a):
     """Makes paths of the arguments whole, as runs start in a folder of their own."""
     a.pism, a.nunatak = os.path.abspath(a.pism), os.path.abspath(a.nunatak)
-    a.data = [os.path.abspath(p) for p in a.data]
     for program in (os.path.join(a.pism, "pism"), a.nunatak):
         if not os.access(program, os.X_OK) or os.path.isdir(program):
             fail(f"'{program}': expected a program, found none")

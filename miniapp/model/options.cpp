@@ -214,8 +214,8 @@ void add_output(OptionTable& table, Options& o) {
 void add_model_options(OptionTable& table, Options& options) {
   table.section("A baseline");
   table.add(choice("like", options.like, "none|pism|pism2026",
-                   "PISM's methods for comparison: each of these options that is not given"
-                   " (pism: " +
+                   "PISM's methods for comparison: each of these options that is not given "
+                   "(pism: " +
                        like_in_words("pism") + "; pism2026: with -pico_distance bfs)"));
   add_start_and_grid(table, options);
   add_ice(table, options);

@@ -134,15 +134,17 @@ void end_piece() {
 
 int begin_event(int event, int, void*, void*, void*, void*) {
   const auto part = parts.find(event);
-  if (part != parts.end() || is_solve(event)) end_piece();
-  if (part != parts.end()) open.push_back(part->second);
-  if (is_solve(event) && solving++ == 0) add("Solve");
+  const bool is_part = part != parts.end(), is_linear = is_solve(event);
+  if (is_part || is_linear) end_piece();
+  if (is_part) open.push_back(part->second);
+  if (is_linear && solving++ == 0) add("Solve");
   return 0;
 }
 int end_event(int event, int, void*, void*, void*, void*) {
-  if (parts.count(event) > 0 || is_solve(event)) end_piece();
-  if (parts.count(event) > 0 && open.size() > 1) open.pop_back();
-  if (is_solve(event)) solving -= 1;
+  const bool is_part = parts.count(event) > 0, is_linear = is_solve(event);
+  if (is_part || is_linear) end_piece();
+  if (is_part && open.size() > 1) open.pop_back();
+  if (is_linear) solving -= 1;
   return 0;
 }
 

@@ -182,6 +182,8 @@ def model(program, options):
 
         for words, methods in MODELLED.items():
             step = run(*words.split(), "-output", ",".join(dict.fromkeys(methods.values())))
+            if step["steps"] < 2:
+                sys.exit(f"ladder: error: option -steps: expected 2 or more, of which the last is that of a record, found {step['steps']}")
             without = run(*words.split(), "-steps", str(step["steps"] - 1))  # all but the last step, of which a record is made
             last = {one["part"]: one["loggp_s"] - before["loggp_s"] for one, before in zip(step["records"], without["records"])}
             fields.add(step["fields"])

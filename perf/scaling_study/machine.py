@@ -98,7 +98,7 @@ def facts_of(system, nodes, cluster, facts):
     kernel, cores, cpu, file_system, sockets, accelerators = (facts + [""] * 6)[:6]
     cores, sockets = (int(number) if number.isdigit() else None for number in (cores, sockets))
     machine = {"system": system.name, "nodes": nodes, "cores_per_node": cores, **({"sockets_per_node": sockets} if sockets else {}),
-               "accelerators_per_node": re.sub(r"^ *1 *$", "", accelerators).strip() or "no NVIDIA GPU", "cpu": cpu.partition(":")[2].strip(), "kernel": kernel,
+               "accelerators_per_node": accelerators.strip() or "no NVIDIA GPU", "cpu": cpu.partition(":")[2].strip(), "kernel": kernel,
                "file_system": file_system, "network": None, "emulated": cluster is not None}
     if cluster:
         servers = f"{cluster['servers']} servers of {rate(cluster['server_rate'])}, stripes of {cluster['stripe'] / 2**20:g} MiB"

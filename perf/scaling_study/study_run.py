@@ -79,7 +79,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                   f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo || echo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '; "
                   "sort -u /proc/cpuinfo | grep -c 'physical id'; "
-                  "gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null) || gpus=; "
+                  "gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null) || exit 0; "
                   "echo \"$gpus\" | sort | uniq -c | tr -s ' ' | paste -sd,")
         self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({OTHERS}) > others", f"({LOAD}) > load", f"{ENERGY} > energy", "date +%s.%N > begin"]
         self.executable = "env"

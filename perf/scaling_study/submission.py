@@ -162,7 +162,8 @@ RUN = {"point": TEXT, **dict.fromkeys(("nodes", "ranks", "ranks_per_node", "thre
        "raw?": {"bytes": SIZE, "seconds": {**dict.fromkeys(("median", "q1", "q3", "min", "max"), SECONDS), "all": [SECONDS]}},
        "report": REPORT}
 MACHINE = {"system": TEXT, "nodes": SIZE, "cores_per_node": SIZE, "cpu": TEXT, "kernel": TEXT, "file_system": TEXT, "emulated": FLAG,
-           "physical_cores?": SIZE, "sockets_per_node?": COUNT, "accelerators_per_node?": TEXT, "load_average": [NUMBER], "versions": {"*": STRING}, "mpi": TEXT, "mpi_io": TEXT}
+           "physical_cores?": SIZE, "sockets_per_node?": SIZE, "accelerators_per_node?": TEXT,
+           "load_average": [NUMBER], "versions": {"*": STRING}, "mpi": TEXT, "mpi_io": TEXT}
 FORM = {"benchmark": STRING, "made": DATE, "sums": {"*": {"*": {"*": [SUM]}}},
         "sizes": {"*": {"machine": MACHINE, "runs": [RUN], "figure": {"point": TEXT, "SYPD": NUMBER}}}}
 
@@ -246,8 +247,8 @@ def check(arguments):
 
 def compare(arguments):
     """A table in Markdown: by size the submissions that are not refused, the fastest first."""
-    head = ("Size", "Machine", "Nodes", "Cores, sockets of a node", "Accelerators of a node", "Ranks x threads", "File system", "Output", "SYPD", "least to most", "against the fastest", "CHSY", "JPSY",
-            "SYPD of the loop", "cell steps/s/core", "MB/s", "of raw writes")
+    head = ("Size", "Machine", "Nodes", "Cores, sockets of a node", "Accelerators of a node", "Ranks x threads", "File system", "Output", "SYPD",
+            "least to most", "against the fastest", "CHSY", "JPSY", "SYPD of the loop", "cell steps/s/core", "MB/s", "of raw writes")
     print("| " + " | ".join(head) + " |\n|" + len(head) * "---|")
     good, bad = [], []
     for path in arguments.files:
@@ -283,8 +284,7 @@ def row_of(one, first):
     rates = [written(run) / 1e6 / run["report"]["output"]["seconds"] for run in runs]
     raw = [rate / (run["raw"]["bytes"] / 1e6 / run["raw"]["seconds"]["median"]) for rate, run in zip(rates, runs)]
     machine = one["machine"]
-    sockets = machine.get("sockets_per_node")
-    return [machine["cpu"], str(runs[0]["nodes"]), f"{machine['cores_per_node']}, {sockets if sockets else '-'}",
+    return [machine["cpu"], str(runs[0]["nodes"]), f"{machine['cores_per_node']}, {machine.get('sockets_per_node', '-')}",
             machine.get("accelerators_per_node", "-"), f"{runs[0]['ranks']} x {runs[0]['threads']}", machine["file_system"],
             "/".join(output[name] for name in ("format", "layout", "transport")), f"{middle:.4g}", f"{speeds[0]:.4g} to {speeds[-1]:.4g}",
             "-" if one is first else "disturbed" if any(map(is_disturbed, [*runs, *others])) else

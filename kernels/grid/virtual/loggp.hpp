@@ -94,11 +94,11 @@ public:
   const Path& of(int rank) const { return m_rank[rank]; }
   Path critical() const { return *std::max_element(m_rank.begin(), m_rank.end()); }
 
-  /// anew: other work than before; else the same once more. Throws logic_error if it was not.
+  /// anew: other work than before; else the same once more. Throws logic_error if the last run had
+  /// fewer turns than one before.
   void restart(bool anew = true) {
-    if (!anew && m_turns > 0 && m_turn != m_turns)
-      throw std::logic_error("virtual clock: other turns than in the first run");
-    m_turns = anew ? 0 : m_turn;
+    if (!anew && m_turn != m_least.size())
+      throw std::logic_error("virtual clock: fewer turns than in a run before");
     std::fill(m_rank.begin(), m_rank.end(), Path{});
     std::fill(m_wire.begin(), m_wire.end(), 0.0);
     std::fill(m_own.begin(), m_own.end(), 0.0);
@@ -194,7 +194,7 @@ private:
   std::vector<double> m_core;                    // when a shared core is free
   std::chrono::steady_clock::time_point m_begin; // of a turn
   std::vector<float> m_least;                    // seconds of each turn
-  std::size_t m_turn = 0, m_turns = 0; // the next one; of the first run, 0 if it is not over
+  std::size_t m_turn = 0;
   std::vector<Letter> m_in_flight;
 };
 

@@ -62,8 +62,8 @@ def test_a_submission_is_accepted_and_compared(made):
     done = study("compare", "mine.json", "mine.json", "faster.json", folder=made)
     assert done.returncode == 1 and "file 'faster.json' is left out" in done.stderr
     head, _, one, other = done.stdout.splitlines()
-    assert one.count("|") == head.count("|") and one.startswith("| XS |") and "| direct/" in one
-    runs = json.loads((made / "mine.json").read_text())["sizes"]["XS"]["runs"]
+    runs, machine = (json.loads((made / "mine.json").read_text())["sizes"]["XS"][key] for key in ("runs", "machine"))
+    assert one.count("|") == head.count("|") and one.startswith("| XS |") and f"| {machine['accelerators_per_node']} |" in one and "| direct/" in one
     alone = not any(map(submission.is_disturbed, submission.points_of(runs)[submission.figure_of(runs)["point"]]))
     assert f"| {'no difference' if alone else 'disturbed'} |" in other
     first = runs[0]
