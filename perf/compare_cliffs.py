@@ -50,6 +50,8 @@ def main():
     compare_pism.add_programs(parser)
     parser.add_argument("--km", type=float, nargs="+", default=[16, 8, 4], help="cells (default 16 8 4)")
     a = parser.parse_args()
+    if not all(0.5 <= km <= 16 for km in a.km):
+        compare_pism.fail(f"--km: expected cells of 0.5 to 16 km, as the ring that is looked at is 16 km wide, found {' '.join(map(str, a.km))}")
     a.ours = ""
     compare_pism.find_programs(a)
     result = {"command": shlex.join(["perf/compare_cliffs.py", *map(os.path.basename, sys.argv[1:])]), "km": {}}

@@ -103,6 +103,7 @@ def run(case, a, ranks, name, steps):
     """One run of a program with the library: its counts and its iterations, nonlinear and linear."""
     program, options = RUNS[name]
     counts = os.path.join(case.folder, "counts.csv")
+    pathlib.Path(counts).unlink(missing_ok=True)  # of the run before
     if program == "pism":
         command = compare_pism.pism_command(a.pism, case.case, steps, "end.nc", options.split())
         command = [word for word in command if not word.startswith((":log.py", "-log_view"))]
@@ -116,6 +117,8 @@ def run(case, a, ranks, name, steps):
         iterations = [pairs[0][k] + pairs[1][k] for k in (0, 1)]
     else:
         iterations = [case.report()["ssa"][key] for key in ("steps", "linear_iterations")]
+    if not os.path.exists(counts):
+        raise compare_pism.RunFailed(f"--count: '{a.count}': expected libnunatak_count.so, which writes counts, found none of them")
     table = counts_of(counts, program, ranks)
     if a.callgrind:
         add_instructions(case.folder, table, program)
@@ -170,6 +173,8 @@ def main():
     if a.callgrind:
         a.ranks = [1]
         COLUMNS.extend(INSTRUCTIONS)
+    if a.steps < 2 or min(a.ranks) < 1:
+        compare_pism.fail("--steps: expected 2 or more, of which the first does not count; --ranks: 1 or more")
     compare_pism.find_programs(a)
     a.count, a.ours = os.path.abspath(a.count), ""
     if not os.path.isfile(a.count):
