@@ -235,6 +235,9 @@ Attribute fill(nc_type type, double v) { return {"_FillValue", type, {v}, ""}; }
 Attribute valid(nc_type type, double low, double high) {
   return {"valid_range", type, {low, high}, ""};
 }
+Foreign refused(nc_type type, std::vector<Attribute> attributes, const char* found) {
+  return {type, {9, 1}, std::move(attributes), {}, found};
+}
 
 const std::map<std::string, Foreign> foreign = {
     {"unsigned bytes", {NC_BYTE, {-1, 0, 127}, {is_unsigned}, {255, 0, 127}}},
@@ -255,32 +258,16 @@ const std::map<std::string, Foreign> foreign = {
     {"limits, stored", {NC_SHORT, {9, 1}, {scale(100.0), valid(NC_INT, 0, 10)}, {900, 100}}},
     {"limits, real", {NC_SHORT, {9, 1}, {scale(100.0), valid(NC_FLOAT, 0, 900)}, {900, 100}}},
     {"at a limit", {NC_SHORT, {9, 1}, {scale(0.1), valid(NC_DOUBLE, 0, 0.88)}, {0.9, 0.1}}},
-    {"beyond stored limits",
-     {NC_SHORT,
-      {9, 1},
-      {scale(-2.0), valid(NC_SHORT, 0, 8)},
-      {},
-      "from -16 to 0, its own valid range, found -18"}},
-    {"beyond a number",
-     {NC_SHORT,
-      {9, 1},
-      {scale(2.0), {"valid_max", NC_DOUBLE, {9.0}, ""}},
-      {},
-      "to 9, its own valid range, found 18"}},
-    {"a limit too few",
-     {NC_SHORT,
-      {9},
-      {{"valid_range", NC_SHORT, {0}, ""}},
-      {},
-      "'valid_range': expected 2 number(s), found 1 of type short"}},
-    {"a scale in letters",
-     {NC_SHORT,
-      {9},
-      {text("scale_factor", "ten")},
-      {},
-      "'scale_factor': expected 1 number(s), found 3 of type char"}},
+    {"beyond stored limits", refused(NC_SHORT, {scale(-2.0), valid(NC_SHORT, 0, 8)},
+                                     "from -16 to 0, its own valid range, found -18")},
+    {"beyond a number", refused(NC_SHORT, {scale(2.0), {"valid_max", NC_DOUBLE, {9.0}, ""}},
+                                "to 9, its own valid range, found 18")},
+    {"a limit too few", refused(NC_SHORT, {{"valid_range", NC_SHORT, {0}, ""}},
+                                "'valid_range': expected 2 number(s), found 1 of type short")},
+    {"a scale in letters", refused(NC_SHORT, {text("scale_factor", "ten")},
+                                   "'scale_factor': expected 1 number(s), found 3 of type char")},
     {"no sign and no word",
-     {NC_BYTE, {9}, {text("_Unsigned", "maybe")}, {}, "expected true or false, found 'maybe'"}}};
+     refused(NC_BYTE, {text("_Unsigned", "maybe")}, "expected true or false, found 'maybe'")}};
 
 void write_foreign(const std::string& path, const Foreign& f) {
   int nc = 0, x = 0, v = 0;

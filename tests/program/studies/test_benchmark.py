@@ -74,6 +74,32 @@ def test_a_submission_is_accepted_and_compared(made):
     assert first["report"]["timers"].keys() == submission.PARTS, "a part of the run is new"
 
 
+def stretched(value, factor, name=""):
+    """The same run on a machine on which all times are `factor` times as long."""
+    if isinstance(value, dict):
+        return {key: stretched(item, factor, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [stretched(item, factor, name) for item in value]
+    return value * factor if "seconds" in name or name in {"min", "mean", "max", "median", "q1", "q3", "all", "elapsed"} else value
+
+
+def test_compare_ranks_by_years_per_day(made):
+    for factor in (3, 7):
+        whole = json.loads((made / "mine.json").read_text())
+        one = whole["sizes"]["XS"]
+        one["runs"] = stretched(one["runs"], factor)
+        for day, run in enumerate(one["runs"], 1):
+            run["report"]["started"] = f"2026-01-{day:02}T00:00:00Z"  # each has ended before the next one
+        one["figure"] = submission.figure_of(one["runs"])
+        (made / f"{factor}.json").write_text(json.dumps(whole))
+    done = study("compare", "7.json", "mine.json", "3.json", folder=made)
+    assert done.returncode == 0, done.stderr
+    head, _, *rows = ([word.strip() for word in line.split("|")] for line in done.stdout.splitlines())
+    speeds, ratios = ([row[head.index(name)] for row in rows] for name in ("SYPD", "against the fastest"))
+    assert [float(speeds[0]) / float(speed) for speed in speeds] == pytest.approx([1, 3, 7], rel=1e-2)
+    assert ratios in (["-", "0.33", "0.14"], ["-", "disturbed", "disturbed"])
+
+
 def test_the_test_of_reframe(tmp_path):
     """Runs XS on two ranks, and would fail with other fields."""
     site = SOURCE / "perf" / "scaling_study" / "sites" / "local.py"
