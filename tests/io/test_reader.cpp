@@ -225,9 +225,7 @@ struct Foreign {
 };
 
 const Attribute is_unsigned{"_Unsigned", NC_CHAR, {}, "true"};
-Attribute text(const char* name, std::string value) {
-  return {name, NC_CHAR, {}, std::move(value)};
-}
+Attribute text(const char* name, std::string v) { return {name, NC_CHAR, {}, std::move(v)}; }
 Attribute scale(double v) { return {"scale_factor", NC_DOUBLE, {v}, ""}; }
 Attribute offset(double v) { return {"add_offset", NC_DOUBLE, {v}, ""}; }
 Attribute lacks(nc_type type, double v) { return {"missing_value", type, {v}, ""}; }
@@ -332,12 +330,9 @@ TEST_CASE("ids are whole numbers, packed ones within half a quantum; none may be
 TEST_CASE("text of attributes ends before its padding") {
   const Scratch scratch;
   const std::string nuls(2, '\0');
-  const Foreign padded{
-      NC_INT,
-      {1},
-      {text("units", "m  "), text("long_name", "thickness" + nuls + "x"), text("none", nuls)},
-      {}};
-  scratch.on_rank_0([&] { write_foreign(scratch / "padded.nc", padded); });
+  const std::vector<Attribute> padded = {text("units", "m  "), text("none", nuls),
+                                         text("long_name", "thickness" + nuls + "x")};
+  scratch.on_rank_0([&] { write_foreign(scratch / "padded.nc", {NC_INT, {1}, padded, {}}); });
   const io::Reader in(scratch / "padded.nc", MPI_COMM_WORLD);
   CHECK(in.text("v", "units") == "m");
   CHECK(in.text("v", "long_name") == "thickness");

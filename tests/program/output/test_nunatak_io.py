@@ -179,7 +179,8 @@ def test_the_report(bench, tmp_path):
         assert method["fraction_of_raw_paired"]["all"] == pytest.approx(
             [a / b for a, b in zip(raw["all"], method["seconds"]["all"])], rel=1e-12)
         assert method["compute_seconds"] > 0.02  # one pause of 50 ms, on a busy machine
-        assert {"written_bytes", "written_operations", "moved_bytes", "messages", "message_bytes", "off_node_bytes"} <= method.keys()
+        for key in ("written_bytes", "written_operations", "moved_bytes", "messages", "message_bytes", "off_node_bytes"):
+            assert method[key] >= 0
     for by in ("each", "serial", "parallel"):
         assert serial["reads"][by]["bytes"] == pnetcdf["reads"][by]["bytes"] > 100000 and serial["reads"][by]["seconds"]["min"] > 0
     assert list(serial["reads"]) == ["each", "parallel", "serial"] and "reads" not in null

@@ -2,6 +2,7 @@
 
 Most runs here are those of a shell script, started by another one in the place of mpiexec: no second is spent on MPI.
 """
+import importlib
 import json
 import os
 import pathlib
@@ -322,6 +323,18 @@ def test_paths_may_hold_any_character(tmp_path):
         assert record["raw"]["bytes"] == 1 and record["triad"]["GB_per_s"] == 1 and "manifest" in record
         assert shlex.quote(str(folder / f"out {n}")) in done.out
     assert "expected a path without a variable" in sentence_of(study(text, "--system", f"{folder}/a site.py"))
+
+
+def test_root_may_start_mpi_programs(monkeypatch):
+    """As in scripts/environment.sh."""
+    names = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+    for user, expected in ((1000, None), (0, "1")):
+        for name in names:
+            monkeypatch.setenv(name, "")
+            monkeypatch.delenv(name)
+        monkeypatch.setattr(os, "geteuid", lambda: user)
+        importlib.reload(importlib.import_module("launcher"))
+        assert [os.environ.get(name) for name in names] == [expected, expected]
 
 
 @pytest.mark.parametrize("name, text, complaint", [
