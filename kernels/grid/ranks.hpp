@@ -177,8 +177,9 @@ public:
   /// must outlive. Collective over the members; others may call it, but must not use the result.
   virtual std::unique_ptr<Group> group(std::vector<int> members) = 0;
 
-  /// The time since the last of these calls belongs to a rank, by its global number, or to every
-  /// one (of work that each does for itself). For virtual clocks; not collective.
+  /// The time since the last of these calls belongs at the end of a turn to a rank, by its global
+  /// number, or to every one (of work that each does for itself); at its start to all of this
+  /// process together. For virtual clocks; not collective.
   static constexpr int every_rank = -1;
   virtual void start_turn() {}
   virtual void end_turn(int rank) { (void)rank; }

@@ -149,6 +149,8 @@ public:
   MpiGroup(MpiRanks& ranks, std::vector<int> ranks_in_it)
       : Group(std::move(ranks_in_it)), m_ranks(ranks) {
     if (!std::binary_search(members().begin(), members().end(), ranks.m_rank)) return;
+    m_comm = ranks.m_comm;
+    if (is_all()) return;
     MPI_Group all = MPI_GROUP_NULL, some = MPI_GROUP_NULL;
     MPI_Comm_group(ranks.m_comm, &all);
     MPI_Group_incl(all, static_cast<int>(members().size()), members().data(), &some);
@@ -157,7 +159,7 @@ public:
     MPI_Group_free(&all);
   }
   ~MpiGroup() override {
-    if (m_comm != MPI_COMM_NULL) MPI_Comm_free(&m_comm);
+    if (m_comm != MPI_COMM_NULL && !is_all()) MPI_Comm_free(&m_comm);
   }
   MpiGroup(const MpiGroup&) = delete;
   MpiGroup& operator=(const MpiGroup&) = delete;
@@ -173,6 +175,11 @@ public:
   }
 
 private:
+  /// All ranks need no communicator of their own, which takes longer than their maxima.
+  bool is_all() const {
+    return members().size() == static_cast<std::size_t>(m_ranks.m_decomposition.size());
+  }
+
   MpiRanks& m_ranks;
   MPI_Comm m_comm = MPI_COMM_NULL;
   MPI_Request m_request = MPI_REQUEST_NULL;

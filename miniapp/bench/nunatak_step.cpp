@@ -81,7 +81,8 @@ public:
     Kokkos::Profiling::popRegion();
     Kokkos::fence();
     const double end = seconds();
-    Counts after = now(); // before the work is added to the clocks
+    m_set.ranks->start_turn(); // what was between turns until here belongs to this part
+    Counts after = now();      // before the work is added to the clocks
     for (std::size_t n = 0; n < m_icy.size(); ++n) {
       const Patch patch = m_set.ranks->patch(static_cast<int>(n));
       const double visits =

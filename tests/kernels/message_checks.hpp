@@ -34,14 +34,15 @@ inline void check_messages(Ranks& ranks) {
   }
 }
 
-/// The odd ranks, or all if there is one rank: maxima among themselves.
-inline void check_group(Ranks& ranks) {
+/// Maxima of the ranks `every` - 1, 2 `every` - 1, ... among themselves; of a single rank.
+inline void check_group(Ranks& ranks, int every) {
   const int size = ranks.decomposition().size();
+  if (size == 1) every = 1;
   std::vector<int> members;
-  for (int r = size > 1 ? 1 : 0; r < size; r += 2) members.push_back(r);
+  for (int r = every - 1; r < size; r += every) members.push_back(r);
   const auto group = ranks.group(members);
   CHECK(group->members() == members);
-  const auto member = [&](int local) { return size == 1 || (ranks.first() + local) % 2 == 1; };
+  const auto member = [&](int local) { return (ranks.first() + local) % every == every - 1; };
   bool any = false;
   for (int local = 0; local < ranks.local_size(); ++local) any = any || member(local);
   if (!any) return;

@@ -10,6 +10,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include <chrono>
 #include <random>
 
 using namespace nunatak;
@@ -137,7 +138,7 @@ TEST_CASE("messages between ranks, and groups of ranks") {
     for (int py : {1, 3}) {
       VirtualRanks ranks(Decomposition::make(11, 9, px, py));
       check_messages(ranks);
-      check_group(ranks);
+      for (const int every : {1, 2}) check_group(ranks, every);
     }
   }
 }
@@ -191,6 +192,32 @@ TEST_CASE("LogGP: work, a message, a collective, and the critical path through t
   CHECK(ranks.clock()->of(0).time == 0.0);
   CHECK(ranks.traffic().lagged == 1);
   CHECK(ranks.work_of_ranks() == std::vector<std::int64_t>{0, 100, 0, 0});
+}
+
+TEST_CASE("LogGP: measured work is that of turns, and a share of what is between them") {
+  const auto wait = [](double seconds) {
+    const auto begin = std::chrono::steady_clock::now();
+    while (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() <
+           seconds)
+      ;
+  };
+  LogGP m;
+  m.measured_work = true;
+  VirtualRanks ranks(Decomposition::make(4, 4, 4, 1), m);
+  ranks.restart_clock();
+  const auto begin = std::chrono::steady_clock::now();
+  wait(0.008); // of all four together
+  ranks.start_turn();
+  wait(0.005);
+  ranks.end_turn(2);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
+  const double work = ranks.clock()->critical().work;
+  CHECK(work >= 0.0069);
+  CHECK(work <= passed.count() - 0.0059);
+  std::vector<std::vector<std::int64_t>> values(4, {0});
+  ranks.max(values);
+  CHECK(ranks.clock()->own(0) >= 0.0019);
+  CHECK(ranks.clock()->own(2) >= ranks.clock()->own(0) + 0.0049);
 }
 
 TEST_CASE("LogGP: what does not block rests while its ranks work; shared cores") {

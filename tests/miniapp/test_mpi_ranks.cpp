@@ -41,7 +41,7 @@ TEST_CASE("sum, max and gather over ranks") {
 TEST_CASE("messages between ranks, and groups of ranks") {
   MpiRanks ranks(MPI_COMM_WORLD, Decomposition::make(11, 9, io::size_of(MPI_COMM_WORLD)));
   check_messages(ranks);
-  check_group(ranks);
+  for (const int every : {1, 2}) check_group(ranks, every);
 }
 
 TEST_CASE("distances by one object, whose domain moves over the ranks: groups come and go") {

@@ -15,10 +15,11 @@
 // path; its work and its numbers of messages and collectives are recorded along with the time.
 //
 // Work is either counted (visits of cells, each of `visit` seconds of its loop) or measured: the
-// time that this process has spent in the turns of a rank (Ranks::end_turn), of which there are as
-// many, in the same order, each time the same is computed: after restart(false) each turn takes the
-// least time of all runs so far, so that an interruption of one run does not count. Patches in one
-// process share its caches: a rank with a core for itself may be faster.
+// time that this process has spent in the turns of a rank (Ranks::end_turn), and an equal share of
+// what it has spent between turns and outside communication. There are as many of both, in the same
+// order, each time the same is computed: after restart(false) each takes the least time of all runs
+// so far, so that an interruption of one run does not count. Patches in one process share its
+// caches: a rank with a core for itself may be faster.
 //
 // Ranks may share `cores` cores: work then takes the first free core. Default parameters are
 // assumptions, not measurements: state them with each result. perf/calibrate measures them;
@@ -36,6 +37,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace nunatak {
@@ -92,7 +94,12 @@ public:
 
   const LogGP& machine() const { return m_machine; }
   const Path& of(int rank) const { return m_rank[rank]; }
-  Path critical() const { return *std::max_element(m_rank.begin(), m_rank.end()); }
+  Path critical() const {
+    Path path = *std::max_element(m_rank.begin(), m_rank.end());
+    path.time += m_share;
+    path.work += m_share;
+    return path;
+  }
 
   /// anew: other work than before; else the same once more. Throws logic_error if the last run had
   /// fewer turns than one before.
@@ -105,6 +112,8 @@ public:
     std::fill(m_core.begin(), m_core.end(), 0.0);
     if (anew) m_least.clear();
     m_turn = 0;
+    m_share = 0.0;
+    m_last = Clock::now();
   }
 
   void work(int rank, std::int64_t visits, Work loop) {
@@ -112,21 +121,34 @@ public:
     if (!m_machine.measured_work) spend(rank, seconds * static_cast<double>(visits));
   }
   void start_turn() {
-    if (m_machine.measured_work) m_begin = std::chrono::steady_clock::now();
+    if (!m_machine.measured_work) return;
+    if (m_communicates) {
+      m_last = Clock::now();
+    } else {
+      m_share += since_last() / static_cast<double>(m_rank.size());
+    }
   }
   /// A negative rank: every one.
   void end_turn(int rank) {
     if (!m_machine.measured_work) return;
-    const std::chrono::duration<float> passed = std::chrono::steady_clock::now() - m_begin;
-    if (m_turn == m_least.size()) m_least.push_back(passed.count());
-    float& least = m_least[m_turn++];
-    least = std::min(least, passed.count());
+    const double seconds = since_last();
     if (rank >= 0) {
-      spend(rank, least);
+      spend(rank, seconds);
     } else {
-      for (int r = 0; r < static_cast<int>(m_rank.size()); ++r) spend(r, least);
+      spend_all(seconds);
     }
+  }
+  /// The work between turns ends here; until the end of communication no work is measured but
+  /// turns.
+  void start_communication() {
+    if (!m_machine.measured_work) return;
     start_turn();
+    spend_all(std::exchange(m_share, 0.0));
+    m_communicates = true;
+  }
+  void end_communication() {
+    m_communicates = false;
+    if (m_machine.measured_work) m_last = Clock::now();
   }
   /// Seconds of work of a rank since the restart.
   double own(int rank) const { return m_own[rank]; }
@@ -185,16 +207,32 @@ private:
     int to;
     Path arrival;
   };
+  using Clock = std::chrono::steady_clock;
+
   Path& at(int rank) { return m_rank[rank]; }
+  void spend_all(double seconds) {
+    for (int r = 0; r < static_cast<int>(m_rank.size()); ++r) spend(r, seconds);
+  }
+  /// Seconds since a turn began or ended, the least of all runs; the next ones count from here.
+  double since_last() {
+    const std::chrono::duration<float> passed = Clock::now() - m_last;
+    if (m_turn == m_least.size()) m_least.push_back(passed.count());
+    float& least = m_least[m_turn++];
+    least = std::min(least, passed.count());
+    m_last = Clock::now();
+    return least;
+  }
 
   LogGP m_machine;
   std::vector<Path> m_rank;
-  std::vector<double> m_wire;                    // when a rank may send again
-  std::vector<double> m_own;                     // work
-  std::vector<double> m_core;                    // when a shared core is free
-  std::chrono::steady_clock::time_point m_begin; // of a turn
-  std::vector<float> m_least;                    // seconds of each turn
-  std::size_t m_turn = 0;
+  std::vector<double> m_wire;  // when a rank may send again
+  std::vector<double> m_own;   // work
+  std::vector<double> m_core;  // when a shared core is free
+  Clock::time_point m_last;    // begin or end of a turn, or of a communication
+  std::vector<float> m_least;  // seconds of each turn, and of the work before it
+  std::size_t m_turn = 0;      // place in m_least
+  double m_share = 0.0;        // of work between turns, not yet spent
+  bool m_communicates = false; // work between turns is not measured
   std::vector<Letter> m_in_flight;
 };
 

@@ -47,6 +47,7 @@ public:
   }
 
   void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
+    const Communication communication(m_clock);
     if (m_halo == Halo::loops) {
       exchange_by_loops(arrays);
     } else if (m_halo == Halo::apart && arrays[0].size() > 1) {
@@ -74,6 +75,7 @@ public:
 
   std::vector<std::int64_t>
   gather_all(const std::vector<std::vector<std::int64_t>>& contributions) override {
+    const Communication communication(m_clock);
     std::vector<std::int64_t> all;
     for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
     for (const std::size_t bytes : {m_all.size() * sizeof(int), all.size() * sizeof(all[0])}) {
@@ -89,6 +91,7 @@ public:
   }
   void exchange(const std::vector<std::vector<Packet>>& out,
                 std::vector<std::vector<Packet>>& in) override {
+    const Communication communication(m_clock);
     std::size_t sent = 0, received = 0;
     for (int rank = 0; rank < local_size(); ++rank) {
       for (const Packet& packet : out[rank]) {
@@ -123,6 +126,22 @@ public:
   }
 
 private:
+  /// To the end of the block the clock, if there is one, measures turns alone.
+  class Communication {
+  public:
+    explicit Communication(std::optional<VirtualClock>& clock) : m_clock(clock) {
+      if (m_clock) m_clock->start_communication();
+    }
+    ~Communication() {
+      if (m_clock) m_clock->end_communication();
+    }
+    Communication(const Communication&) = delete;
+    Communication& operator=(const Communication&) = delete;
+
+  private:
+    std::optional<VirtualClock>& m_clock;
+  };
+
   VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock,
                Halo halo)
       : Ranks(std::move(decomposition)), m_shared_clock(std::move(clock)), m_clock(*m_shared_clock),
@@ -221,6 +240,7 @@ private:
         : Group(std::move(members)), m_ranks(ranks) {}
 
     void start_max(const std::vector<std::int64_t>& values) override {
+      const Communication communication(m_ranks.m_clock);
       if (m_maximum)
         throw std::logic_error("group of ranks: expected no maximum in progress, found one");
       m_maximum = values[members().at(0)];
@@ -236,6 +256,7 @@ private:
       m_end = clock->collective(members(), clock->machine().lagged(size(), 8), false);
     }
     std::int64_t finish_max() override {
+      const Communication communication(m_ranks.m_clock);
       const std::int64_t maximum = m_maximum.value();
       m_maximum.reset();
       if (auto& clock = m_ranks.m_clock) {
@@ -282,6 +303,7 @@ private:
   }
 
   template <class T, class Op> void reduce(std::vector<std::vector<T>>& values, Op op) {
+    const Communication communication(m_clock);
     for (std::size_t r = 1; r < values.size(); ++r) {
       if (values[r].size() != values[0].size())
         throw std::logic_error("reduction over ranks: sizes differ");
