@@ -168,13 +168,15 @@ def main():
     parser.add_argument("--ranks", type=int, nargs="+", default=[4, 16, 64])
     parser.add_argument("--steps", type=int, default=3, help="steps of the longer run (default 3)")
     parser.add_argument("--callgrind", action="store_true", help="instructions and cache misses, too, by valgrind's simulation, on one rank")
-    parser.add_argument("--runs", nargs="+", default=list(RUNS), metavar="NAME", help="of " + "; ".join(RUNS))
+    parser.add_argument("--runs", nargs="+", default=list(RUNS), choices=RUNS, metavar="NAME", help="of " + "; ".join(RUNS))
     a = parser.parse_args()
     if a.callgrind:
         a.ranks = [1]
         COLUMNS.extend(INSTRUCTIONS)
-    if a.steps < 2 or min(a.ranks) < 1:
-        compare_pism.fail("--steps: expected 2 or more, of which the first does not count; --ranks: 1 or more")
+    if a.steps < 2:
+        compare_pism.fail(f"--steps: expected 2 or more, of which the first does not count, found {a.steps}")
+    if min(a.ranks) < 1:
+        compare_pism.fail(f"--ranks: expected 1 or more, found {min(a.ranks)}")
     compare_pism.find_programs(a)
     a.count, a.ours = os.path.abspath(a.count), ""
     if not os.path.isfile(a.count):

@@ -146,6 +146,11 @@ class Figures:
         axes.plot(x[hollow], y[hollow], color=colour, ls="", marker=marker, mfc="white")
         axes.errorbar(x, y, [y - rows["min"], rows["max"] - y], color=colour, ls="", capsize=3, lw=1)
 
+    def title(self, axes, series):
+        """In lines that fit above a panel, which end after commas and slashes."""
+        wide = int(11 * axes.figure.get_figwidth() / axes.get_gridspec().ncols)  # about 11 of these letters to an inch
+        axes.set_title(textwrap.fill(self.label(series).replace("/", "/ "), wide).replace("/ ", "/"), fontsize=10)
+
     def save(self, figure, name, caption, handles=None):
         if handles:
             wide = 0.6 + 0.075 * max(map(len, handles[1]))  # inches of a column: a line, and the longest name
@@ -237,6 +242,8 @@ class Figures:
 
     def ideal(self, axes, rows, more):
         """From the first point of a curve, as far as cores go."""
+        if rows.cores.nunique() == 1 and not more:
+            return
         first, last = rows.iloc[0], rows.iloc[-1]
         work = last.cells / first.cells * first.cores / last.cores if first.cells == first.cells else first.cores / last.cores
         weak = rows["mode"].iloc[0] == "weak"
@@ -290,7 +297,7 @@ class Figures:
             budget = total.budget.max()
             if budget == budget:
                 grid[1][column].axhline(budget, color="black", ls="--", lw=1.4, label=f"budget of output ({budget:g} %)")
-            grid[0][column].set_title(self.label(one), fontsize=10)
+            self.title(grid[0][column], one)
             grid[1][column].set_xlabel(self.cores_label(total))
         grid[0][0].set_ylabel("time (s)")
         grid[1][0].set_ylabel("fraction of the run (%)")
@@ -314,7 +321,7 @@ class Figures:
                 axes.plot(rest.index, rest, color="0.5", ls=":", marker=".", label="rest")
             self.times_axis(axes)
             self.cores_axis(axes, p)
-            axes.set_title(self.label(one), fontsize=10)
+            self.title(axes, one)
         grid[0][0].set_ylabel("time of the slowest rank (s)" + ("; of computing: processor time" if self.in_processor_time else ""))
         handles = {label: h for axes in grid[0] for h, label in zip(*axes.get_legend_handles_labels())}
         self.save(figure, f"parts_{mode}{number}.png", f"The largest parts of the run, {mode} scaling: time of the slowest rank"

@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ from collections import Counter
 
 import yaml
 
-from . import jobs, machine, plots, result_pages, rows
+from . import jobs, machine, plots, result_pages, rows, stamps
 from .results import replace
 from .study_file import StudyError
 from .texts import number
@@ -86,18 +87,18 @@ def minutes(row):
 
 
 def done_before(arguments, here, now):
-    """What the file of this machine has of this commit: its rows, and their lines of the table."""
+    """What the file of this machine has of this code: its rows, and their lines of the table."""
     there = yaml.safe_load(pathlib.Path(arguments.output).read_text(encoding="utf-8")) or {}
-    found = {name: row for name, row in there.get("rows", {}).items() if row["commit"] == now and there["machines"]["here"] == here}
+    found = {name: row for name, row in there.get("rows", {}).items()
+             if there["machines"]["here"] == here and (row["commit"] == now or not stamps.older(name, row["commit"]))}
     return found, {name: there["table"].get(name, "") for name in found}
 
 
 def show(known, before):
-    now = commit()
-    print(f"rows (this code: {now}); run them with perf/study reproduce ROW... | --quick | --all\n")
+    print(f"rows (this code: {commit()}); run them with perf/study reproduce ROW... | --quick | --all\n")
     for name, row in known.items():
         last = before["rows"].get(name)
-        what = f"{last['date']} {last['commit']}{' older' if last['commit'] != now else ''}" if last else "never measured"
+        what = f"{last['date']} {last['commit']}{' older' if stamps.older(name, last['commit']) else ''}" if last else "never measured"
         print(f"{name:22s} {row.get('minutes', '?'):>4s} min  {'quick' if row.get('quick') == 'yes' else '     '}  {what:28s} {' '.join(row['needs'])}")
     return 0
 
@@ -156,6 +157,9 @@ def out_folder(name, keep):
 
 def execute(name, row, build, folder):
     """In a group of processes of its own, which ends with it, and with an emulated cluster of its own."""
+    absent = [word for word in re.findall(r"\$BUILD/([\w./-]+)", row["command"]) if not (build / word).is_file()]
+    if absent:  # the loader goes on without a library
+        raise StudyError(f"{name}: expected {', '.join(absent)} in '{build}', found none; cmake --build '{build}' makes it")
     words = ["/bin/bash", "-e", "-o", "pipefail", "-c", f". scripts/environment.sh\n{row['command']}"]
     path = os.pathsep.join([*(str(build / sub) for sub in ("miniapp", "perf")), str(ROOT / "perf"), str(ROOT / "perf" / "cluster"), os.path.dirname(sys.executable), os.environ["PATH"]])
     environment = {**os.environ, "PATH": path, "OUT": folder, "BUILD": str(build), "OMP_NUM_THREADS": "1", "OMP_PROC_BIND": "false", plots.ROW: name}

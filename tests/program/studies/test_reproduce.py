@@ -13,7 +13,7 @@ from conftest import processes_of
 
 ROOT = pathlib.Path(os.environ.get("NUNATAK_SOURCE", "."))
 sys.path.insert(0, str(ROOT / "perf"))
-from scaling_study import reproduce, result_pages, rows  # noqa: E402
+from scaling_study import reproduce, result_pages, rows, stamps  # noqa: E402
 from scaling_study.study_file import StudyError  # noqa: E402
 
 
@@ -80,6 +80,45 @@ rows:
         assert go_on or here["table"]["bad"].startswith("FAILED: bad: status 1")
         (tmp_path / "mended").touch()
     assert "strange                    - min  FAILED" in capsys.readouterr().out
+
+
+def test_a_row_without_a_file_of_the_build_is_refused(tmp_path):
+    """The loader would go on without a library of LD_PRELOAD."""
+    row = {"command": "LD_PRELOAD=$BUILD/tests/libnone.so true", "needs": []}
+    with pytest.raises(StudyError, match="expected tests/libnone.so in"):
+        reproduce.execute("name", row, tmp_path, tmp_path)
+
+
+def test_a_row_is_older_than_changes_of_what_it_measures(tmp_path, monkeypatch):
+    def git(*words):
+        return subprocess.run(["git", "-C", tmp_path, "-c", "user.name=n", "-c", "user.email=e", *words], capture_output=True, text=True, check=True).stdout.strip()
+
+    def row(claim, command):
+        (tmp_path / "perf" / "results" / "10_a.yaml").write_text(f"title: A\nrows: {{r: {{claim: {claim}, command: {command}, figures: {{f: {{value: a}}}}}}}}\n")
+
+    files = ("io/a", "miniapp/bench/nunatak_step.cpp", "kernels/grid/virtual/a", "perf/plots.py", "perf/compare.py", "perf/results/a", "perf/studies/s.yaml")
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text("program: nunatak-io\n" if file.endswith("yaml") else "import plots\n" if "compare" in file else "")
+    for place in (stamps, reproduce):
+        monkeypatch.setattr(place, "ROOT", tmp_path)
+    monkeypatch.setattr(rows, "FOLDER", tmp_path / "perf" / "results")
+    git("init", "-q")
+    for command, of_it in (("nunatak -o x.nc", {0}), ("nunatak-io; mpiexec $BUILD/miniapp/nunatak-step", {0, 1, 2}), ("compare.py", {3, 4}),
+                           ("perf/study run perf/studies/s.yaml", {0, 6})):
+        row("one", command)
+        git("add", "."), git("commit", "-qm", "first", "--allow-empty")
+        commit = git("rev-parse", "--short=8", "HEAD")
+        row("another", command)
+        for n, file in enumerate(files):
+            before = (tmp_path / file).read_text()
+            (tmp_path / file).write_text(before + "# changed\n")
+            stamps.changed.cache_clear(), stamps.rows_at.cache_clear()
+            assert stamps.older("r", commit) == (n in of_it), (command, file)
+            (tmp_path / file).write_text(before)
+        row("one", command + " -more")
+        stamps.changed.cache_clear(), stamps.rows_at.cache_clear()
+        assert stamps.older("r", commit) and stamps.older("r", commit + "+")
 
 
 def test_an_end_from_outside_ends_the_row(tmp_path):

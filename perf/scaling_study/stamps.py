@@ -1,0 +1,80 @@
+"""Is a row older than what it measures? The parts of the code that decide about its values: its command and figures, the programs and scripts
+that it calls, what these call in turn, and how all are built. Words that a row says, and what draws its pictures, are none of them.
+"""
+import functools
+import pathlib
+import re
+import subprocess
+
+import yaml
+
+from . import rows
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILT = ["cmake", "CMakeLists.txt", "CMakePresets.json", "scripts/environment.sh", "common", "io", "inputs", "miniapp/CMakeLists.txt", "miniapp/base"]
+TOOLS = [*BUILT, "kernels", "miniapp/kit", "miniapp/bench"]
+NO_VIRTUAL = [":!kernels/grid/virtual", ":!miniapp/base/rank_sets.*", ":!miniapp/base/machine.*"]
+MEASURES = ["perf/*.cpp", "perf/*.hpp", "perf/CMakeLists.txt"]
+DRAWS = [f":!perf/scaling_study/{name}*" for name in ("page.", "plots.", "export.", "submission", "reproduce.", "result_pages.", "rows.", "stamps.")]
+PARTS = {  # by a word: pathspecs of git
+    "nunatak": [*BUILT, "kernels", "miniapp/model", *NO_VIRTUAL],
+    "nunatak-io": [*BUILT, "miniapp/bench", *NO_VIRTUAL, ":!miniapp/base/mpi_ranks.*", ":!miniapp/bench/nunatak_step.cpp"],
+    "nunatak-step": TOOLS, "nunatak-distance": TOOLS, "nunatak-labels": TOOLS, "nunatak-check": TOOLS, "nunatak-join": TOOLS, "nunatak-verify": TOOLS,
+    "calibrate": [*TOOLS, *MEASURES], "bench_kernels": [*TOOLS, *MEASURES], "bench_ssa": [*TOOLS, *MEASURES], "bench_pico": [*TOOLS, *MEASURES],
+    "libnunatak_count": ["perf/count"], "libnunatak_trace": ["perf/trace"], "libslow_disk": ["tests/faults/slow_disk*", "tests/faults/CMakeLists.txt"],
+    "cluster": ["perf/cluster"],
+    "scripts/gpu": [*TOOLS, *MEASURES, "scripts/gpu.sh"],
+    "perf/study": ["perf/study", "perf/scaling_study", *DRAWS],
+}
+SCRIPT = re.compile(r"(?:^import +|^from +)(\w+)|([\w/]+\.(?:py|yaml))\b", re.M)
+
+
+def parts_of(text):
+    """Lists of pathspecs."""
+    found, left = {}, [text]
+    while left:
+        text = left.pop()
+        words = set(re.findall(r"[\w/-]+", text))
+        for word in words | {word.rpartition("/")[2] for word in words}:
+            if word in PARTS:
+                found[word] = PARTS[word]
+        for module, path in SCRIPT.findall(text):
+            name = f"perf/{module}.py" if module else path if path.startswith("perf/") else f"perf/{path}"
+            if name in found or not (ROOT / name).is_file():
+                continue
+            found[name] = [name]
+            left.append((ROOT / name).read_text(encoding="utf-8"))
+            if name.startswith("perf/studies/") and not re.search("^program:", left[-1], re.M):
+                found["nunatak"] = PARTS["nunatak"]
+            if name.startswith("perf/studies/") and re.search("^model:", left[-1], re.M):
+                found["nunatak-step"] = PARTS["nunatak-step"]
+    return list(found.values())
+
+
+def git(*words):
+    return subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+
+
+@functools.lru_cache(maxsize=None)
+def changed(commit, *paths):
+    return git("diff", "--quiet", commit, "--", *paths).returncode != 0
+
+
+@functools.lru_cache(maxsize=None)
+def rows_at(commit):
+    """{name: (command, figures)} as they were; of the working tree without a commit."""
+    if commit:
+        texts = [git("show", f"{commit}:{name}").stdout for name in git("ls-tree", "--name-only", commit, "perf/results/").stdout.split()
+                 if re.fullmatch(r"perf/results/\d.*\.yaml", name)]
+    else:
+        texts = [path.read_text(encoding="utf-8") for path in rows.FOLDER.glob("[0-9]*.yaml")]
+    sections = [yaml.load(text, yaml.BaseLoader) for text in texts]
+    return {name: (row["command"], row["figures"]) for section in sections for name, row in section.get("rows", {}).items()}
+
+
+def older(name, commit):
+    """True where the code that decides about the values of the row differs from that at `commit`, or is not known."""
+    if git("cat-file", "-e", commit).returncode != 0:
+        return True
+    now = rows_at("")[name]
+    return rows_at(commit).get(name) != now or any(changed(commit, *paths) for paths in parts_of(now[0]))
