@@ -30,6 +30,7 @@ import launcher
 
 STEP = 0.02  # years
 LEVELS, HEIGHT = 31, 5000.0
+THIN = 10.0  # m: where ice is no thicker (stress_balance.ice_free_thickness_standard of PISM), its finite elements have rows of zeros
 LINEAR = ["KSPSolve", "PCSetUp"]  # events of linear solves in PISM's log
 # part: (events of PISM, timers of nunatak). PISM counts the averaging of hardness to the shallow stress balance.
 PARTS = {
@@ -101,22 +102,24 @@ def read_data(paths):
     return fields
 
 
-def refine(fields):
-    """Twice as many intervals: bilinear; extent of the ice, basins and ocean by nearest neighbour; thickness over icy points."""
+def refine(fields, n):
+    """n times as many intervals: bilinear; extent of the ice, basins and ocean by nearest neighbour. Thickness outside the ice is 0, so that
+    margins are half as thick, not cliffs."""
+    place = {name: np.arange(n * (len(fields[name]) - 1) + 1) / n for name in "yx"}
+    low = {name: np.minimum(t.astype(int), len(fields[name]) - 2) for name, t in place.items()}
 
-    def corners(a):
-        low, high = [np.arange(2 * n - 1) // 2 for n in a.shape], [(np.arange(2 * n - 1) + 1) // 2 for n in a.shape]
-        return np.array([a[np.ix_(j, i)] for j in (low[0], high[0]) for i in (low[1], high[1])])
+    def along(axis, name, a):
+        weight = np.expand_dims(place[name] - low[name], 1 - axis)
+        return a.take(low[name], axis) * (1 - weight) + a.take(low[name] + 1, axis) * weight
 
-    fine = {name: np.linspace(fields[name][0], fields[name][-1], 2 * len(fields[name]) - 1) for name in "xy"}
+    fine = {name: np.interp(t, np.arange(len(fields[name])), fields[name]) for name, t in place.items()}
     for name, a in fields.items():
-        if name == "thk":
-            four = corners(a)
-            fine[name] = np.where(four[0] > 0, four.sum(axis=0) / np.maximum((four > 0).sum(axis=0), 1), 0.0)
-        elif name in ("topg", "tauc"):
-            fine[name] = corners(a).mean(axis=0)
+        nearest = a if name in "xy" else a[np.ix_(*(np.rint(place[axis]).astype(int) for axis in "yx"))]
+        if name in ("thk", "topg", "tauc"):
+            smooth = along(1, "x", along(0, "y", a))
+            fine[name] = np.where(nearest > 0, smooth, 0.0) if name == "thk" else smooth
         elif name not in "xy":
-            fine[name] = corners(a)[0]
+            fine[name] = nearest
     return fine
 
 
@@ -208,7 +211,7 @@ def add_case(parser):
     add_programs(parser)
     parser.add_argument("--data", nargs="+", required=True, metavar="FILE", type=os.path.abspath,
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
-    parser.add_argument("--refine", type=int, default=0, help="halve the spacing of the data so often (default 0)")
+    parser.add_argument("--refine", type=int, default=1, help="make so many intervals of each of the data (default 1)")
     parser.add_argument("--round", action="store_true", help="a round sheet with a shelf in place of thk and topg")
     parser.add_argument("--own-till", action="store_true", help="yield stress by a formula, also where the data have tauc")
 
@@ -243,8 +246,11 @@ class Antarctica:
             fields.pop("tauc", None)
         if a.round:
             make_round(fields)
-        for _ in range(a.refine):
-            fields = refine(fields)
+        if a.refine < 1:
+            fail(f"--refine: expected 1 or more, found {a.refine}")
+        if a.refine > 1:
+            fields = refine(fields, a.refine)
+        fields["thk"] = np.where(fields["thk"] > THIN, fields["thk"], 0.0)
         self.prepare(fields)
 
     def prepare(self, fields):

@@ -7,7 +7,6 @@
 #include "miniapp/base/world.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 namespace nunatak {
 
@@ -24,9 +23,17 @@ void require_small_patches(const Decomposition& d) {
   }
 }
 
-std::vector<std::int64_t> numbers_of(const Traffic& t) {
-  return {t.messages, t.bytes, t.exchanges, t.collectives, t.lagged, t.collective_bytes, t.work};
-}
+struct Count {
+  const char* name;
+  std::int64_t Traffic::*of;
+  bool is_sum; ///< over ranks; else the maximum
+};
+constexpr Count counts[] = {{"messages", &Traffic::messages, true},
+                            {"bytes", &Traffic::bytes, true},
+                            {"exchanges", &Traffic::exchanges, false},
+                            {"collectives", &Traffic::collectives, false},
+                            {"lagged", &Traffic::lagged, false},
+                            {"collective_bytes", &Traffic::collective_bytes, true}};
 
 } // namespace
 
@@ -113,12 +120,11 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
   for (int n = 0; n < runs; ++n) {
     prepare();
     if (set.machine != nullptr) set.machine->restart_clock(n < 2); // 0: warm-up
-    const std::vector<std::int64_t> before = numbers_of(set.ranks->traffic());
+    const Traffic before = set.ranks->traffic();
     World().barrier();
-    const auto begin = std::chrono::steady_clock::now();
+    const Kokkos::Timer timer;
     run();
-    const double time =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double time = timer.seconds();
     const double slowest = World().max(time);
     const auto nanoseconds = World().sum(static_cast<std::int64_t>(1e9 * time));
     if (n > 0 || runs == 1) {
@@ -128,25 +134,19 @@ Record measure(RankSet& set, int repeat, const std::function<void()>& prepare,
     if (n > 0) continue;
 
     const Decomposition& d = set.ranks->decomposition();
-    std::vector<std::int64_t> counts = numbers_of(set.ranks->traffic());
-    for (std::size_t k = 0; k < counts.size(); ++k) counts[k] -= before[k];
+    const Traffic after = set.ranks->traffic();
+    record = {{"ranks", d.size()}, {"px", d.px}, {"py", d.py}, {"virtual", set.machine != nullptr}};
+    for (const Count& c : counts) {
+      const Spread spread = spread_of(set, {after.*c.of - before.*c.of});
+      record[c.name] = c.is_sum ? spread.sum : spread.max;
+    }
     const Spread work =
         spread_of(set, set.machine != nullptr ? set.machine->work_of_ranks()
-                                              : std::vector<std::int64_t>{counts[6]});
-    record = {{"ranks", d.size()},
-              {"px", d.px},
-              {"py", d.py},
-              {"virtual", set.machine != nullptr},
-              {"messages", spread_of(set, {counts[0]}).sum},
-              {"bytes", spread_of(set, {counts[1]}).sum},
-              {"exchanges", spread_of(set, {counts[2]}).max},
-              {"collectives", spread_of(set, {counts[3]}).max},
-              {"lagged", spread_of(set, {counts[4]}).max},
-              {"collective_bytes", spread_of(set, {counts[5]}).sum},
-              {"work", work.sum},
-              {"work_max", work.max},
-              {"work_mean", static_cast<double>(work.sum) / d.size()},
-              {"imbalance", work.imbalance()}};
+                                              : std::vector{after.work - before.work});
+    record.update({{"work", work.sum},
+                   {"work_max", work.max},
+                   {"work_mean", static_cast<double>(work.sum) / d.size()},
+                   {"imbalance", work.imbalance()}});
   }
   const bool is_virtual = set.machine != nullptr;
   const auto path = is_virtual ? set.machine->clock()->critical() : VirtualClock::Path{};

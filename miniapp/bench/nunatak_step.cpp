@@ -20,7 +20,6 @@
 #include "miniapp/bench/sheet.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iostream>
 #include <limits>
@@ -70,7 +69,7 @@ public:
   /// The ranks begin together. Collective.
   void start() {
     World().barrier();
-    m_start = seconds();
+    m_since_start.reset();
   }
   void begin(const char* part) override {
     m_part = &Hybrid::part(part);
@@ -80,9 +79,8 @@ public:
   void end() override {
     Kokkos::Profiling::popRegion();
     Kokkos::fence();
-    const double end = seconds();
+    const double end = m_since_start.seconds();
     m_set.ranks->start_turn(); // what was between turns until here belongs to this part
-    Counts after = now();      // before the work is added to the clocks
     for (std::size_t n = 0; n < m_icy.size(); ++n) {
       const Patch patch = m_set.ranks->patch(static_cast<int>(n));
       const double visits =
@@ -90,15 +88,13 @@ public:
           (m_part->icy_cell + m_part->level * m_levels) * static_cast<double>(m_icy[n]);
       m_set.ranks->work(static_cast<int>(n), std::llround(visits), m_part->loop);
     }
-    const Counts last = now();
-    after.modelled = last.modelled;
-    after.work = last.work;
+    Counts after = now();
     after.add(m_before, -1);
     auto found = std::find_if(m_parts.begin(), m_parts.end(),
                               [this](const auto& part) { return part.first == m_part->name; });
     if (found == m_parts.end()) found = m_parts.insert(found, {m_part->name, Counts()});
     found->second.add(after);
-    m_ends.emplace_back(found - m_parts.begin(), end - m_start);
+    m_ends.emplace_back(found - m_parts.begin(), end);
   }
   /// In order of first call.
   const std::vector<std::pair<std::string, Counts>>& parts() const { return m_parts; }
@@ -126,10 +122,6 @@ private:
     }
     return part;
   }
-  static double seconds() {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
 
   RankSet& m_set;
   std::vector<std::int64_t> m_icy;
@@ -138,7 +130,7 @@ private:
   Counts m_before;
   std::vector<std::pair<std::string, Counts>> m_parts;
   std::vector<std::pair<std::ptrdiff_t, double>> m_ends; // of each part, s since the start
-  double m_start = seconds();
+  Kokkos::Timer m_since_start;
 };
 
 /// Every patch cut into n x n patches of as many cells, on a grid n times as fine.

@@ -1,7 +1,6 @@
 #include "miniapp/kit/compare.hpp"
 
 #include <algorithm>
-#include <iomanip>
 #include <map>
 #include <ostream>
 #include <sstream>
@@ -24,30 +23,6 @@ std::string digits(double value, int n) {
   text.precision(n);
   text << value;
   return text.str();
-}
-
-/// "found - expected  +1  12  ####": the eight most frequent values, rounded to one digit.
-std::string histogram(const FieldDifference& d, const std::string& indent) {
-  std::map<std::string, std::size_t> count;
-  for (const WrongCell& w : d.wrong) {
-    const double difference = w.found - w.expected;
-    const double unit = std::pow(10.0, std::floor(std::log10(std::fabs(difference))));
-    const std::string value = digits(std::round(difference / unit) * unit, 1);
-    count[std::isfinite(difference) ? (difference > 0 ? "+" : "") + value : "missing"] += 1;
-  }
-  std::vector<std::pair<std::size_t, std::string>> rows;
-  for (const auto& [value, n] : count) rows.emplace_back(n, value);
-  std::sort(rows.rbegin(), rows.rend());
-  std::size_t others = 0, largest = rows[0].first;
-  for (; rows.size() > 8; rows.pop_back()) others += rows.back().first;
-  if (others > 0) rows.emplace_back(others, "others");
-  std::ostringstream out;
-  for (const auto& [n, value] : rows) {
-    out << indent << (&value == &rows[0].second ? "found - expected" : std::string(16, ' '))
-        << std::setw(10) << value << std::setw(9) << n << "  "
-        << std::string(std::min<std::size_t>(40, (40 * n + largest - 1) / largest), '#') << "\n";
-  }
-  return out.str();
 }
 
 } // namespace
@@ -123,7 +98,7 @@ std::string details(const FieldDifference& d, const MapGrid& grid, const std::st
                      std::to_string(d.compared) + " cells differ\n";
   for (std::size_t n = 0; n < std::min<std::size_t>(3, d.wrong.size()); ++n)
     text += indent + "  " + located(d.wrong[n], grid) + "\n";
-  return text + histogram(d, indent + "  ");
+  return text;
 }
 
 void print_differences(std::ostream& out, const std::vector<FieldDifference>& fields,

@@ -2,7 +2,7 @@
 // right, and a judge of a folder of answers.
 //
 //   nunatak-distance -corpus cases                     cases/serpentine.nc, ..., cases/cases.json
-//   nunatak-distance -check answers -junit junit.xml   answers/serpentine.nc, ...
+//   nunatak-distance -check answers                    answers/serpentine.nc, ...
 //
 // A case is a file (y, x) of integers: `mask` (1 seed, 0 other cells of the domain, -1 outside),
 // `distance` (1 at seeds, 2 at their neighbours, ...; 0 where no seed reaches, -1 outside), `label`
@@ -198,17 +198,6 @@ Record judge(const KitOptions& options, const std::string& variable, const Case&
   return record;
 }
 
-/// An element of JUnit's XML, which CI systems show. Names hold no quotes; texts may hold < and &.
-std::string junit_of(const std::string& tool, const Record& record) {
-  const std::string name = record["case"], result = record["result"], text = record["text"];
-  const std::string kind = result == "no answer" ? "error" : "failure";
-  return "  <testcase classname=\"" + tool + "\" name=\"" + name + "\">" +
-         (text.empty() ? ""
-                       : "<" + kind + " message=\"" + result + "\"><![CDATA[" + text + "]]></" +
-                             kind + ">") +
-         "</testcase>\n";
-}
-
 void check_answers(const std::string& tool, const ToolOptions& options, const std::string& seeds,
                    Judged judged) {
   const KitOptions& kit = options.kit;
@@ -218,12 +207,11 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
   const std::string usual = judged == Judged::distance ? "distance" : "label",
                     variable = kit.variable.empty() ? usual : kit.variable;
   std::vector<Record> records;
-  std::string texts, junit;
+  std::string texts;
   std::vector<std::string> differing;
   int missing = 0;
   for_each_case(options, seeds, [&](const Case& c) {
     records.push_back(judge(kit, variable, c, judged));
-    junit += junit_of(tool, records.back());
     const std::string result = records.back()["result"], text = records.back()["text"];
     if (result == "equal") return;
     if (result == "differs")
@@ -239,12 +227,6 @@ void check_answers(const std::string& tool, const ToolOptions& options, const st
             << all << " cases: " << all - different - missing << " equal, " << different
             << " differ, " << missing << " without an answer\n"
             << std::flush;
-  if (!kit.junit.empty()) {
-    write_text_file(kit.junit, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"" +
-                                   tool + "\" tests=\"" + std::to_string(all) + "\" failures=\"" +
-                                   std::to_string(different) + "\" errors=\"" +
-                                   std::to_string(missing) + "\">\n" + junit + "</testsuite>\n");
-  }
   write_json(options.report, {{"tool", tool}, {"version", NUNATAK_VERSION}, {"cases", records}});
   const std::string of_all = " of " + std::to_string(all) + " cases";
   if (missing > 0)

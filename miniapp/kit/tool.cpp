@@ -54,7 +54,6 @@ void KitOptions::add_to(OptionTable& table) {
   table.add(text("expect_variable", variable, "name of the variable in -check or -expect"));
   table.add(choice("sizes", sizes, "small|large", "extent of the corpus"));
   table.add(text("cases", names, "names of the cases to use, separated by commas (none: all)"));
-  table.add(text("junit", junit, "JUnit XML file of the verdicts, for CI"));
 }
 
 void ToolOptions::add_to(OptionTable& table, const std::string& compared_with) {
@@ -82,8 +81,7 @@ void ToolOptions::check() const {
                  {"-expect", expect, FileUse::read},
                  {"-machine", ranks.machine.file, FileUse::read},
                  {"-o", output, FileUse::netcdf},
-                 {"-report", report},
-                 {"-junit", kit.junit}});
+                 {"-report", report}});
   });
   ranks.check();
 }

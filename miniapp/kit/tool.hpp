@@ -16,7 +16,6 @@ namespace nunatak::kit {
 struct KitOptions {
   std::string corpus, answers, sizes = "small", names; // -corpus, -check, -sizes, -cases
   std::string variable;                                // -expect_variable, also of -expect
-  std::string junit;                                   // -junit
 
   void add_to(OptionTable& table);
   bool wanted() const { return !corpus.empty() || !answers.empty(); }

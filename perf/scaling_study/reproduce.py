@@ -29,6 +29,7 @@ ABSENT = {  # what a row needs, and the words for its absence
     "cluster": (lambda: os.geteuid() == 0 or subprocess.run(AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0,
                 "the emulated cluster needs root or user namespaces (docs/howto/emulated-cluster.md)"),
     "pism": (lambda: shutil.which("pism", path=os.environ.get("PISM", "")), "expected the variable PISM, the folder of PISM's program (perf/peer.md)"),
+    "pism_sources": (lambda: os.path.isdir(os.environ.get("PISM_SOURCES", "")), "expected the variable PISM_SOURCES, the folder of PISM's sources (perf/peer.md)"),
     "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),
 }
 

@@ -23,7 +23,7 @@ from .study_file import Check, StudyError
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "results"
 MEASURED = FOLDER / "measured.yaml"
-NEEDS = ("cluster", "pism", "gpu")
+NEEDS = ("cluster", "pism", "pism_sources", "gpu")
 BETTER = ("higher", "lower", "same", "either")  # same: a count, equal on every machine
 SECTION = ("title", "text", "rows")
 ROW = ("claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "pictures", "text")

@@ -31,9 +31,10 @@
 
 #include "kernels/grid/ranks.hpp"
 
+#include <Kokkos_Timer.hpp>
+
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -113,7 +114,7 @@ public:
     if (anew) m_least.clear();
     m_turn = 0;
     m_share = 0.0;
-    m_last = Clock::now();
+    m_timer.reset();
   }
 
   void work(int rank, std::int64_t visits, Work loop) {
@@ -122,38 +123,27 @@ public:
   }
   void start_turn() {
     if (!m_machine.measured_work) return;
-    if (m_communicates) {
-      m_last = Clock::now();
-    } else {
-      m_share += since_last() / static_cast<double>(m_rank.size());
-    }
+    if (!m_communicates) m_share += since_last() / static_cast<double>(m_rank.size());
+    m_timer.reset();
   }
-  /// A negative rank: every one.
   void end_turn(int rank) {
-    if (!m_machine.measured_work) return;
-    const double seconds = since_last();
-    if (rank >= 0) {
-      spend(rank, seconds);
-    } else {
-      spend_all(seconds);
-    }
+    if (m_machine.measured_work) spend(rank, since_last());
   }
-  /// The work between turns ends here; until the end of communication no work is measured but
-  /// turns.
-  void start_communication() {
-    if (!m_machine.measured_work) return;
+  /// True until communication ends: in it no work is measured but that of turns.
+  void set_communicating(bool communicates) {
     start_turn();
-    spend_all(std::exchange(m_share, 0.0));
-    m_communicates = true;
-  }
-  void end_communication() {
-    m_communicates = false;
-    if (m_machine.measured_work) m_last = Clock::now();
+    if (m_share > 0.0) spend(Ranks::every_rank, std::exchange(m_share, 0.0));
+    m_communicates = communicates;
   }
   /// Seconds of work of a rank since the restart.
   double own(int rank) const { return m_own[rank]; }
 
+  /// Of a rank, or of every one.
   void spend(int rank, double seconds) {
+    if (rank == Ranks::every_rank) {
+      for (int r = 0; r < static_cast<int>(m_rank.size()); ++r) spend(r, seconds);
+      return;
+    }
     m_own[rank] += seconds;
     const auto core = std::min_element(m_core.begin(), m_core.end());
     if (core != m_core.end()) at(rank).time = std::max(at(rank).time, *core);
@@ -207,19 +197,14 @@ private:
     int to;
     Path arrival;
   };
-  using Clock = std::chrono::steady_clock;
-
   Path& at(int rank) { return m_rank[rank]; }
-  void spend_all(double seconds) {
-    for (int r = 0; r < static_cast<int>(m_rank.size()); ++r) spend(r, seconds);
-  }
   /// Seconds since a turn began or ended, the least of all runs; the next ones count from here.
   double since_last() {
-    const std::chrono::duration<float> passed = Clock::now() - m_last;
-    if (m_turn == m_least.size()) m_least.push_back(passed.count());
+    const auto passed = static_cast<float>(m_timer.seconds());
+    if (m_turn == m_least.size()) m_least.push_back(passed);
     float& least = m_least[m_turn++];
-    least = std::min(least, passed.count());
-    m_last = Clock::now();
+    least = std::min(least, passed);
+    m_timer.reset();
     return least;
   }
 
@@ -228,7 +213,7 @@ private:
   std::vector<double> m_wire;  // when a rank may send again
   std::vector<double> m_own;   // work
   std::vector<double> m_core;  // when a shared core is free
-  Clock::time_point m_last;    // begin or end of a turn, or of a communication
+  Kokkos::Timer m_timer;       // since a turn began or ended, or a communication
   std::vector<float> m_least;  // seconds of each turn, and of the work before it
   std::size_t m_turn = 0;      // place in m_least
   double m_share = 0.0;        // of work between turns, not yet spent

@@ -130,10 +130,10 @@ private:
   class Communication {
   public:
     explicit Communication(std::optional<VirtualClock>& clock) : m_clock(clock) {
-      if (m_clock) m_clock->start_communication();
+      if (m_clock) m_clock->set_communicating(true);
     }
     ~Communication() {
-      if (m_clock) m_clock->end_communication();
+      if (m_clock) m_clock->set_communicating(false);
     }
     Communication(const Communication&) = delete;
     Communication& operator=(const Communication&) = delete;
