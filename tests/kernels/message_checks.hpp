@@ -42,18 +42,15 @@ inline void check_group(Ranks& ranks, int every) {
   for (int r = every - 1; r < size; r += every) members.push_back(r);
   const auto group = ranks.group(members);
   CHECK(group->members() == members);
-  const auto member = [&](int local) { return (ranks.first() + local) % every == every - 1; };
-  bool any = false;
-  for (int local = 0; local < ranks.local_size(); ++local) any = any || member(local);
-  if (!any) return;
-
-  const auto locals = static_cast<std::size_t>(ranks.local_size());
-  std::vector<std::int64_t> values(locals, 1000); // of the others: not read
-  for (std::size_t local = 0; local < locals; ++local) {
+  std::vector<std::int64_t> values(static_cast<std::size_t>(ranks.local_size()), 1000);
+  bool any = false; // the values of the others are not read
+  for (std::size_t local = 0; local < values.size(); ++local) {
     const int r = ranks.first() + static_cast<int>(local);
-    if (!member(static_cast<int>(local))) continue;
+    if (r % every != every - 1) continue;
     values[local] = 10 * r;
+    any = true;
   }
+  if (!any) return;
   for (int repeat = 0; repeat < 2; ++repeat) {
     group->start_max(values);
     CHECK(group->finish_max() == 10 * members.back());

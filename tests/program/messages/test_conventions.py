@@ -28,13 +28,6 @@ def test_version(program, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_no_arguments(tmp_path):
-    run = run_program("nunatak", cwd=tmp_path, status=0)
-    assert len(run.out.splitlines()) < 8 and "-init marine" in run.out and "-help" in run.out and run.err == ""
-    assert "step" in run_program("nunatak", cwd=tmp_path, environment={"PETSC_OPTIONS": "-init dome -run_steps 1"}, status=0).out
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_run_of_length_zero(nunatak):
     out = nunatak("-init", "dome", "-grid_Mx", "11", "-grid_Mz", "3", status=0).out
     assert "no step: year 0.0000  volume" in out and "dt" not in out and "step " not in out.replace("no step: ", "")

@@ -56,10 +56,11 @@ def test_a_row_that_says_too_little_is_refused(tmp_path, text, words):
 
 
 def test_a_row_that_fails_ends_no_other_and_all_go_on(tmp_path, monkeypatch, capsys):
-    """The table at the end says which failed; --continue runs these alone; --record puts pictures, which name their row, into the docs."""
+    """The table says which failed, as without its library; --continue runs these alone; --record puts pictures, which name their row, into the docs."""
     (tmp_path / "10_a.yaml").write_text(f"""title: A
 rows:
   bad: {{claim: c, command: "test -e {tmp_path}/mended; echo '[3]' > $OUT/a.json", figures: {{n: {{value: "a.json [0]"}}}}}}
+  absent: {{claim: c, command: "LD_PRELOAD=$BUILD/libnone.so true", figures: {{n: {{value: a.json n}}}}}}
   strange: {{claim: c, command: "echo [] > $OUT/a.json", figures: {{n: {{value: a.json n}}}}}}
   good: {{claim: c, command: "echo '[2]' > $OUT/a.json; echo $NUNATAK_ROW >> {tmp_path}/p", figures: {{n: {{value: "a.json [0]"}}}}, pictures: {{p.png: {tmp_path}/p}}}}
 """)
@@ -76,49 +77,33 @@ rows:
                                                     record=True, go_on=go_on)) == 1
         here = yaml.safe_load((tmp_path / "here.yaml").read_text())
         assert here["rows"].keys() == measured == yaml.safe_load((tmp_path / "measured.yaml").read_text())["rows"].keys()
-        assert here["table"]["good"] == "1 new" and "expected n" in here["table"]["strange"] and (tmp_path / "docs" / "img" / "p.png").read_text() == "good\n"
+        assert here["table"]["good"] == "1 new" and "expected n" in here["table"]["strange"] and "expected libnone.so" in here["table"]["absent"] and (tmp_path / "docs" / "img" / "p.png").read_text() == "good\n"
         assert go_on or here["table"]["bad"].startswith("FAILED: bad: status 1")
         (tmp_path / "mended").touch()
     assert "strange                    - min  FAILED" in capsys.readouterr().out
 
 
-def test_a_row_without_a_file_of_the_build_is_refused(tmp_path):
-    """The loader would go on without a library of LD_PRELOAD."""
-    row = {"command": "LD_PRELOAD=$BUILD/tests/libnone.so true", "needs": []}
-    with pytest.raises(StudyError, match="expected tests/libnone.so in"):
-        reproduce.execute("name", row, tmp_path, tmp_path)
-
-
 def test_a_row_is_older_than_changes_of_what_it_measures(tmp_path, monkeypatch):
-    def git(*words):
-        return subprocess.run(["git", "-C", tmp_path, "-c", "user.name=n", "-c", "user.email=e", *words], capture_output=True, text=True, check=True).stdout.strip()
-
-    def row(claim, command):
-        (tmp_path / "perf" / "results" / "10_a.yaml").write_text(f"title: A\nrows: {{r: {{claim: {claim}, command: {command}, figures: {{f: {{value: a}}}}}}}}\n")
-
-    files = ("io/a", "miniapp/bench/nunatak_step.cpp", "kernels/grid/virtual/a", "perf/plots.py", "perf/compare.py", "perf/results/a", "perf/studies/s.yaml")
-    for file in files:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text("program: nunatak-io\n" if file.endswith("yaml") else "import plots\n" if "compare" in file else "")
-    for place in (stamps, reproduce):
-        monkeypatch.setattr(place, "ROOT", tmp_path)
-    monkeypatch.setattr(rows, "FOLDER", tmp_path / "perf" / "results")
-    git("init", "-q")
-    for command, of_it in (("nunatak -o x.nc", {0}), ("nunatak-io; mpiexec $BUILD/miniapp/nunatak-step", {0, 1, 2}), ("compare.py", {3, 4}),
-                           ("perf/study run perf/studies/s.yaml", {0, 6})):
-        row("one", command)
-        git("add", "."), git("commit", "-qm", "first", "--allow-empty")
-        commit = git("rev-parse", "--short=8", "HEAD")
-        row("another", command)
-        for n, file in enumerate(files):
-            before = (tmp_path / file).read_text()
-            (tmp_path / file).write_text(before + "# changed\n")
-            stamps.changed.cache_clear(), stamps.rows_at.cache_clear()
-            assert stamps.older("r", commit) == (n in of_it), (command, file)
-            (tmp_path / file).write_text(before)
-        row("one", command + " -more")
+    """Its command, the scripts that it calls, the program of its study; not another program, a picture, its words. In a repository of its own."""
+    def older(commit, name, text):
+        (tmp_path / name).write_text(text)
         stamps.changed.cache_clear(), stamps.rows_at.cache_clear()
-        assert stamps.older("r", commit) and stamps.older("r", commit + "+")
+        return stamps.older("r", commit)
+
+    row = "title: A\nrows: {r: {claim: CLAIM, command: compare.py && perf/study run perf/studies/s.yaml, figures: {f: {value: a}}}}\n"
+    files = {"io/a": (True, ""), "kernels/a": (False, ""), "perf/compare.py": (True, "import lines\n"), "perf/lines.py": (True, ""),
+             "perf/scaling_study/plots.py": (False, ""), "perf/studies/s.yaml": (True, "program: nunatak-io\n"), "perf/results/10_a.yaml": (False, row)}
+    for name, (_, text) in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", tmp_path, *words], check=True)
+    monkeypatch.setattr(stamps, "ROOT", tmp_path)
+    monkeypatch.setattr(rows, "FOLDER", tmp_path / "perf" / "results")
+    for name, (measured, text) in files.items():
+        assert older("HEAD", name, text + "# CLAIMS\n") == measured, name
+        assert not older("HEAD", name, text) and older("HEAD+", name, text)
+    assert older("HEAD", "perf/results/10_a.yaml", row.replace("compare.py", "compare.py -more"))
 
 
 def test_an_end_from_outside_ends_the_row(tmp_path):
