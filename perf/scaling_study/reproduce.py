@@ -22,8 +22,6 @@ from .study_file import StudyError
 from .texts import number
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# what is measured, what measures, and how it is built
-CODE = ["common", "kernels", "io", "miniapp", "inputs", "perf", ":!perf/results/measured.yaml", "cmake", "CMakeLists.txt", "CMakePresets.json", "scripts/environment.sh"]
 AS_THE_CLUSTER = ["unshare", "--map-root-user", "--net", "--mount", "true"]  # what `cluster up` tries first without root
 ABSENT = {  # what a row needs, and the words for its absence
     "cluster": (lambda: os.geteuid() == 0 or subprocess.run(AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0,
@@ -50,12 +48,12 @@ def main(arguments):
     except OSError as error:
         raise StudyError(f"--output: file '{arguments.output}': expected to write it, found: {error.strerror}") from None
     wanted = [name for name, row in known.items() if arguments.all or name in arguments.rows or arguments.quick and row.get("quick") == "yes"]
-    here, now = facts(build), commit()
-    found, table = done_before(arguments, here, now) if arguments.go_on else ({}, {})
+    here = facts(build)
+    found, table = done_before(arguments, here) if arguments.go_on else ({}, {})
     wanted = [name for name in wanted if name not in found]
     whole, began = sum(map(minutes, map(known.get, wanted))), time.monotonic()
     for place, name in enumerate(wanted):
-        row, start = known[name], time.monotonic()
+        row, start, code = known[name], time.monotonic(), stamps.stamp(name)
         lacking = [ABSENT[need][1] for need in row["needs"] if not ABSENT[need][0]()]
         print(f"\n{name}: row {place + 1} of {len(wanted)}, about {minutes(row):g} min; {(start - began) / 60:.0f} of about {whole:.0f} min", flush=True)
         if lacking:
@@ -63,7 +61,7 @@ def main(arguments):
         else:
             try:
                 values = measure(name, row, build, arguments)
-                found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": now, "runs": arguments.runs or int(row.get("runs", 1)),
+                found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": code, "runs": arguments.runs or int(row.get("runs", 1)),
                                "minutes": round((time.monotonic() - start) / 60, 1), "values": values}
                 table[name] = compare(name, row, values, before, here)
             except KeyboardInterrupt:
@@ -87,16 +85,16 @@ def minutes(row):
     return float(row.get("minutes", 5))
 
 
-def done_before(arguments, here, now):
+def done_before(arguments, here):
     """What the file of this machine has of this code: its rows, and their lines of the table."""
     there = yaml.safe_load(pathlib.Path(arguments.output).read_text(encoding="utf-8")) or {}
     found = {name: row for name, row in there.get("rows", {}).items()
-             if there["machines"]["here"] == here and (row["commit"] == now or not stamps.older(name, row["commit"]))}
+             if there["machines"]["here"] == here and (row["commit"] == stamps.stamp(name) or not stamps.older(name, row["commit"]))}
     return found, {name: there["table"].get(name, "") for name in found}
 
 
 def show(known, before):
-    print(f"rows (this code: {commit()}); run them with perf/study reproduce ROW... | --quick | --all\n")
+    print("run rows with perf/study reproduce ROW... | --quick | --all; an older one has not measured what is here now\n")
     for name, row in known.items():
         last = before["rows"].get(name)
         what = f"{last['date']} {last['commit']}{' older' if stamps.older(name, last['commit']) else ''}" if last else "never measured"
@@ -110,14 +108,6 @@ def build_folder(program):
     if not (found / "CMakeCache.txt").is_file():
         raise StudyError(f"--program: expected a program in the folder where it was built, found '{found}' without CMakeCache.txt")
     return found
-
-
-def commit():
-    """The last one that changed what is measured or measures, eight digits, and + if that was changed since."""
-    git, code = ["git", "-C", ROOT], ["--", *CODE]
-    last = subprocess.run([*git, "log", "-1", "--format=%h", "--abbrev=8", *code], capture_output=True, text=True, check=False)
-    changed = subprocess.run([*git, "diff", "--quiet", "HEAD", *code], capture_output=True, check=False).returncode
-    return last.stdout.strip() + ("+" if changed else "") if last.returncode == 0 else "unknown"
 
 
 def facts(build):

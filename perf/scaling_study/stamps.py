@@ -78,3 +78,9 @@ def older(name, commit):
         return True
     now = rows_at("")[name]
     return rows_at(commit).get(name) != now or any(changed(commit, *paths) for paths in parts_of(now[0]))
+
+
+def stamp(name):
+    """The commit of the working tree, eight digits, and + if what the row measures was changed since."""
+    head = git("rev-parse", "--short=8", "HEAD")
+    return head.stdout.strip() + ("+" if older(name, head.stdout.strip()) else "") if head.returncode == 0 else "unknown"

@@ -70,7 +70,7 @@ rows:
     (tmp_path / "scripts" / "environment.sh").touch()
     for place, name, value in ((rows, "read", lambda: known), (rows, "MEASURED", tmp_path / "measured.yaml"), (reproduce, "ROOT", tmp_path), (result_pages, "write", print),
                                (rows, "measured", lambda: {"machines": {}, "rows": {}}), (reproduce, "build_folder", lambda _: tmp_path),
-                               (reproduce, "facts", lambda _: {"cpu": "x", "cores": 2}), (reproduce, "commit", lambda: "12345678")):
+                               (reproduce, "facts", lambda _: {"cpu": "x", "cores": 2}), (stamps, "stamp", lambda name: "12345678")):
         monkeypatch.setattr(place, name, value)
     for go_on, measured in ((False, {"good"}), (True, {"good", "bad"})):
         assert reproduce.main(types.SimpleNamespace(list=False, rows=[], quick=False, all=True, runs=None, program=None, output=str(tmp_path / "here.yaml"), keep=None,
@@ -103,7 +103,7 @@ def test_a_row_is_older_than_changes_of_what_it_measures(tmp_path, monkeypatch):
     for name, (measured, text) in files.items():
         assert older("HEAD", name, text + "# CLAIMS\n") == measured, name
         assert not older("HEAD", name, text) and older("HEAD+", name, text)
-    assert older("HEAD", "perf/results/10_a.yaml", row.replace("compare.py", "compare.py -more"))
+    assert older("HEAD", "perf/results/10_a.yaml", row.replace("compare.py", "compare.py -more")) and stamps.stamp("r").endswith("+")
 
 
 def test_an_end_from_outside_ends_the_row(tmp_path):
