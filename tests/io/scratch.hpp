@@ -79,9 +79,12 @@ inline std::int64_t bytes_of_process(const std::string& counter) {
   return bytes;
 }
 
+inline nunatak::io::Options options_of(const std::string& method) {
+  return nunatak::io::parse_method(method, {});
+}
 inline std::unique_ptr<nunatak::io::Writer> writer_of(const std::string& method,
                                                       MPI_Comm comm = MPI_COMM_WORLD) {
-  return std::make_unique<nunatak::io::Writer>(comm, nunatak::io::parse_method(method, {}));
+  return std::make_unique<nunatak::io::Writer>(comm, options_of(method));
 }
 
 class Scratch {

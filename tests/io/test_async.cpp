@@ -28,8 +28,6 @@ int agrees = 0;       ///< and those that do not
 
 constexpr std::size_t records = 3;
 
-io::Options options_of(const std::string& method) { return io::parse_method(method, {}); }
-
 } // namespace
 
 extern "C" {
@@ -107,8 +105,7 @@ TEST_CASE("servers write what the ranks would have written") {
         Case{"direct/box", pattern::changing_patches, true},
         Case{"netcdf4", pattern::patches, false}}) {
     INFO(transport << ", " << way);
-    with_servers(transport, [&, &way = way, &cut = cut](MPI_Comm comm) {
-      io::Writer writer(comm, options_of(way + "/transport=" + transport));
+    compute(transport, way, [&, &cut = cut](io::Writer& writer, MPI_Comm comm) {
       pattern::write(writer, scratch / "ex.nc", schema, records, cut, comm);
       writer.finish();
       const auto committed = writer.take_committed();
@@ -130,8 +127,7 @@ TEST_CASE("files that are in the middle of a record at once, in any order, throu
   const Schema schema = pattern::ice(61, 83); // 700 kB a record
   pattern::write_alone(scratch, schema, 6);
   const int seed = GENERATE(range(0, 3));
-  with_servers(transport, [&](MPI_Comm comm) {
-    io::Writer writer(comm, options_of("direct/buffer=200000/pool=1MiB/transport=" + transport));
+  compute(transport, "direct/buffer=200000/pool=1MiB", [&](io::Writer& writer, MPI_Comm comm) {
     std::mt19937 lot(static_cast<unsigned>(seed)); // the same on all ranks
     std::vector<std::unique_ptr<io::File>> files(4);
     std::vector<std::size_t> next(4, 0); // record
@@ -214,8 +210,7 @@ TEST_CASE("an error of a server reaches all ranks, and what was committed stays"
   if (!has_room_for(transport)) return;
   const Scratch scratch;
   const Schema schema = pattern::ice();
-  const int status = with_servers(transport, [&](MPI_Comm comm) {
-    io::Writer writer(comm, options_of("direct/transport=" + transport));
+  const int status = compute(transport, "direct", [&](io::Writer& writer, MPI_Comm comm) {
     pattern::write(writer, scratch / "good.nc", schema, records, pattern::patches, comm);
     const std::string found = message([&] {
       for (int n = 0; n < 100; ++n)
@@ -240,8 +235,7 @@ TEST_CASE("a mistake of one rank is everybody's by the next record") {
   schema.dimensions = {{"time", io::unlimited}, {"y", 4, true}};
   schema.variables = {{"v", io::Type::float64, {"time", "y"}, {}}};
   const bool is_missing = GENERATE(true, false);
-  with_servers(transport, [&](MPI_Comm comm) {
-    io::Writer writer(comm, options_of("direct/transport=" + transport));
+  compute(transport, "direct", [&](io::Writer& writer, MPI_Comm comm) {
     const bool is_last = rank_in(comm) + 1 == size_of(comm);
     const std::string found = message([&] {
       const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 0});
@@ -273,11 +267,8 @@ TEST_CASE("blocks of many short rows through the smallest ring, and a put that c
   schema.dimensions = {{"z", 3}, {"y", 2, true}, {"x", 200000}};
   schema.variables = {{"v", io::Type::float64, {"z", "y", "x"}, {}},
                       {"w", io::Type::float64, {"y"}, {}}};
-  with_servers("async:1", [&](MPI_Comm comm) {
-    io::Writer writer(
-        comm,
-        options_of(
-            "direct/pool=1MiB/buffer=1000/transport=async:1")); // a row is larger than the ring
+  // a row is larger than the ring
+  compute("async:1", "direct/pool=1MiB/buffer=1000", [&](io::Writer& writer, MPI_Comm comm) {
     pattern::write(writer, scratch / "ex.nc", schema, 0, pattern::patches, comm);
     writer.finish();
     const auto file = writer.open(scratch / "no.nc", schema);
@@ -299,8 +290,7 @@ TEST_CASE("a file that is given up leaves no final name, and the servers go on")
   if (!has_room_for("async:1")) return;
   const Scratch scratch;
   const Schema schema = pattern::ice();
-  with_servers("async:1", [&](MPI_Comm comm) {
-    io::Writer writer(comm, options_of("direct/transport=async:1"));
+  compute("async:1", "direct", [&](io::Writer& writer, MPI_Comm comm) {
     {
       const auto file = writer.open(scratch / "no.nc", schema);
       pattern::put(*file, {}, pattern::patches, comm);
@@ -337,8 +327,7 @@ TEST_CASE("a record costs the computing ranks one collective call, which does no
   if (!has_room_for("async:1")) return;
   const Scratch scratch;
   const Schema schema = pattern::ice();
-  with_servers("async:1", [&](MPI_Comm comm) {
-    io::Writer writer(comm, options_of("direct/transport=async:1"));
+  compute("async:1", "direct", [&](io::Writer& writer, MPI_Comm comm) {
     const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 1});
     pattern::put(*file, {}, pattern::patches, comm);
     waits = agrees = 0;
@@ -362,15 +351,13 @@ TEST_CASE("pieces that servers have written are joined to the file of one rank")
   INFO(format << ", " << transport);
   const Scratch scratch;
   const Schema schema = pattern::ice();
-  with_servers(transport, [&](MPI_Comm comm) {
-    io::Writer writer(comm,
-                      io::parse_method(format + "/file-per-aggregator/transport=" + transport, {}));
+  compute(transport, format + "/file-per-aggregator", [&](io::Writer& writer, MPI_Comm comm) {
     pattern::write(writer, scratch / "ex.nc", schema, 2, pattern::changing_patches, comm);
     writer.finish();
   });
   MPI_Barrier(MPI_COMM_WORLD);
   const io::Joined joined = io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc",
-                                     io::parse_method("pnetcdf/zslab", {}));
+                                     options_of("pnetcdf/zslab"));
   CHECK(joined.subfiles == static_cast<std::size_t>(io::parse_transport(transport)));
   CHECK(pattern::wrong_values(scratch / "joined.nc", schema, 2) == 0);
   CHECK(io::verify(MPI_COMM_WORLD, scratch / "manifest.jsonl").complaints.empty());
@@ -388,8 +375,7 @@ TEST_CASE("a bit that changes on its way to a server is found by the clients' su
     return io::Block{{first, 0}, {count, 5}, {}};
   };
   for (const bool is_damaged : {false, true}) {
-    with_servers("async:1", [&](MPI_Comm comm) {
-      io::Writer writer(comm, options_of("direct/transport=async:1"));
+    compute("async:1", "direct", [&](io::Writer& writer, MPI_Comm comm) {
       const auto file = writer.open(scratch / "ex.nc", schema);
       const std::vector<double> values(60, 1.5);
       file->put("good", 0, rows(comm), values.data());

@@ -12,15 +12,6 @@ using namespace nunatak;
 
 namespace {
 
-/// f(writer, comm) on the ranks that compute: with servers, or all ranks.
-template <class F>
-void compute(const std::string& transport, const std::string& method, const F& f) {
-  if (transport == "sync") return f(*writer_of(method), MPI_COMM_WORLD);
-  with_servers(transport, [&](MPI_Comm comm) {
-    f(*writer_of(method + "/transport=" + transport, comm), comm);
-  });
-}
-
 /// The file in the folder has so many records, and the manifest says so.
 void check_intact(const Scratch& scratch, std::size_t records) {
   CHECK(complete_records(scratch / "ts.nc") == records);

@@ -21,8 +21,6 @@ void write_pieces(const std::string& path, const std::string& format, const Sche
   pattern::write(*writer, path, schema, records);
 }
 
-io::Options way(const std::string& text) { return io::parse_method(text, {}); }
-
 void check_refused(const Scratch& scratch, const std::vector<std::string>& words) {
   for (const std::string& word : words)
     CHECK_REFUSED(io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "no.nc", {}), word);
@@ -38,13 +36,14 @@ TEST_CASE("joined subfiles have the bytes of the file that was never cut") {
   INFO(format);
   pattern::write_alone(scratch, schema, records);
   write_pieces(scratch / "ex.nc", format, schema);
-  const io::Joined joined =
-      io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc", way("pnetcdf/zslab"));
+  const io::Joined joined = io::join(MPI_COMM_WORLD, scratch / "ex.nc", scratch / "joined.nc",
+                                     options_of("pnetcdf/zslab"));
   CHECK(joined.subfiles == static_cast<std::size_t>(size_of(MPI_COMM_WORLD)));
   CHECK(joined.records == records);
   scratch.on_rank_0([&] {
     CHECK(file_hash(scratch / "joined.nc") == file_hash(scratch / "alone.nc"));
-    io::join(MPI_COMM_SELF, scratch / "ex.nc", scratch / "small.nc", way("serial/buffer=100"));
+    io::join(MPI_COMM_SELF, scratch / "ex.nc", scratch / "small.nc",
+             options_of("serial/buffer=100"));
     CHECK(file_hash(scratch / "small.nc") == file_hash(scratch / "alone.nc"));
     CHECK(verify_alone(scratch / "manifest.jsonl").empty());
   });
@@ -57,7 +56,7 @@ TEST_CASE("subfiles that are missing, damaged or strange are refused by name") {
   const auto path = [&](const char* name) { return std::filesystem::path(scratch / name); };
   check_refused(scratch, {"ex.nc.0000': no such file", "the first subfile of"});
 
-  io::Writer writer(MPI_COMM_WORLD, way("pnetcdf"));
+  io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf"));
   pattern::write(writer, scratch / "ex.nc.0000", pattern::ice(), records); // an ordinary file
   check_refused(scratch, {"ex.nc.0000': expected the attribute NumFilesInSet"});
   Schema boastful = pattern::ice();

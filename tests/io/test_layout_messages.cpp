@@ -19,8 +19,6 @@ namespace {
 
 std::int64_t sent_bytes = 0; ///< by MPI_Isend of this rank: counts
 
-io::Options options_of(const std::string& way) { return io::parse_method(way, {}); }
-
 /// One field of 12 x 8 doubles, three records.
 Schema one_field() {
   Schema s;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t records = 3;
 
-io::Options options_of(const std::string& way) {
+io::Options striped(const std::string& way) {
   io::Options base;
   base.stripe = 1000;
   return io::parse_method(way, base);
@@ -39,7 +39,7 @@ TEST_CASE("every layout writes the same bytes, on nodes of 1, 2, 3 ranks and of 
   for (const std::string& layout : layouts) {
     for (const int ranks_per_node : is_ice ? std::vector<int>{0, 2} : std::vector<int>{1, 3}) {
       if (ranks_per_node > 0 && ranks_per_node >= size_of(MPI_COMM_WORLD)) continue; // one node
-      io::Options options = options_of(format + layout);
+      io::Options options = striped(format + layout);
       options.ranks_per_node = ranks_per_node;
       INFO(format << layout << ", " << ranks_per_node << " ranks per node");
       io::Writer writer(MPI_COMM_WORLD, options);
@@ -60,7 +60,7 @@ TEST_CASE("auto: long runs stay, short ones move, and the choice is reported") {
   const auto [first, count] = my_part(length);
   std::vector<double> values(length * count);
   std::iota(values.begin(), values.end(), 1.0);
-  io::Writer writer(MPI_COMM_WORLD, options_of("direct/auto"));
+  io::Writer writer(MPI_COMM_WORLD, striped("direct/auto"));
   const auto put = [&](const char* variable, const io::Block& block) {
     const auto file = writer.open(
         scratch / variable, {schema.dimensions, {schema.variables[schema.variable(variable)]}, {}});
@@ -87,7 +87,7 @@ TEST_CASE("unless a layout is asked for, direct chooses by itself on several ran
   const bool is_one = size_of(MPI_COMM_WORLD) == 1;
   const Schema schema{{{"y", 8, true}}, {{"thk", Type::float64, {"y"}, {}}}, {}};
   const auto is_chosen = [&](const std::string& way) {
-    io::Writer writer(MPI_COMM_WORLD, options_of(way));
+    io::Writer writer(MPI_COMM_WORLD, striped(way));
     const auto file = writer.open(scratch / "ex.nc", schema);
     file->put_all("thk", std::vector<double>(8));
     const bool chosen = file->hints().count("layout") > 0;
@@ -107,7 +107,7 @@ TEST_CASE("formats that write together, after a layout") {
                                   {"netcdf4/morton:3/chunk=record/deflate=1", pattern::ice()},
                                   {"hybrid/box:1", pattern::geodesic()}}));
   INFO(way);
-  io::Writer writer(MPI_COMM_WORLD, options_of(way + "/ranks_per_node=2/buffer=2000"));
+  io::Writer writer(MPI_COMM_WORLD, striped(way + "/ranks_per_node=2/buffer=2000"));
   pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
   CHECK(pattern::wrong_values(scratch / "ex.nc", schema, records) == 0);
 }
@@ -124,7 +124,7 @@ TEST_CASE("pieces that change from record to record, several puts, small buffers
                                                  {pattern::patches, "/buffer=2000"}}));
   for (const std::string& layout : three_layouts) {
     INFO(format << layout << buffer);
-    io::Writer writer(MPI_COMM_WORLD, options_of(format + layout + "/ranks_per_node=2" + buffer));
+    io::Writer writer(MPI_COMM_WORLD, striped(format + layout + "/ranks_per_node=2" + buffer));
     pattern::write(writer, scratch / "ex.nc", schema, records, cut);
     pattern::check_as_alone(scratch, "ex.nc", schema, records);
   }
@@ -138,7 +138,7 @@ TEST_CASE("two files interleave") {
                "pnetcdf/box:1", "pnetcdf/morton:3", "pnetcdf/auto", "direct/zslab", "direct/box:1",
                "direct/morton:3", "direct/auto");
   INFO(method);
-  io::Writer writer(MPI_COMM_WORLD, options_of(method));
+  io::Writer writer(MPI_COMM_WORLD, striped(method));
   const auto a = writer.open(scratch / "a.nc", schema),
              b = writer.open(scratch / "b.nc", other, {io::FileKind::append, 1});
   pattern::put(*b, {}, pattern::patches, MPI_COMM_WORLD);
@@ -158,7 +158,7 @@ TEST_CASE("file-per-aggregator: each file opens by itself and says where it belo
   const Scratch scratch;
   const std::string format = GENERATE("serial", "pnetcdf", "netcdf4", "direct");
   const int size = size_of(MPI_COMM_WORLD), n = std::min(2, size);
-  io::Writer writer(MPI_COMM_WORLD, options_of(format + "/file-per-aggregator:2"));
+  io::Writer writer(MPI_COMM_WORLD, striped(format + "/file-per-aggregator:2"));
   const Schema schema = pattern::ice();
   pattern::write(writer, scratch / "ex.nc", schema, records, pattern::changing_patches);
   CHECK_FALSE(std::filesystem::exists(scratch / "ex.nc"));
@@ -199,14 +199,14 @@ TEST_CASE("file-per-aggregator: a file without distributed dimensions is one ord
   schema.variables = {{"time", Type::float64, {"time"}, {}},
                       {"time_bounds", Type::float64, {"time", "nv"}, {}}};
   pattern::write_alone(scratch, schema, records);
-  io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/file-per-aggregator"));
+  io::Writer writer(MPI_COMM_WORLD, striped("pnetcdf/file-per-aggregator"));
   pattern::write(writer, scratch / "ex.nc", schema, records);
   pattern::check_as_alone(scratch, "ex.nc", schema, records);
 }
 
 TEST_CASE("file-per-aggregator: more aggregators than cells are refused") {
   const Scratch scratch;
-  io::Writer writer(MPI_COMM_WORLD, options_of("pnetcdf/file-per-aggregator:6"));
+  io::Writer writer(MPI_COMM_WORLD, striped("pnetcdf/file-per-aggregator:6"));
   const Schema small = pattern::ice(1, 2);
   if (size_of(MPI_COMM_WORLD) <= 2) {
     pattern::write(writer, scratch / "ex.nc", small, 1);
@@ -219,7 +219,7 @@ TEST_CASE("file-per-aggregator: more aggregators than cells are refused") {
 TEST_CASE("null with a layout moves values, and writes nothing") {
   const Scratch scratch;
   for (const char* layout : {"zslab", "box:1", "morton:2", "file-per-aggregator"}) {
-    io::Writer writer(MPI_COMM_WORLD, options_of(std::string("null/") + layout));
+    io::Writer writer(MPI_COMM_WORLD, striped(std::string("null/") + layout));
     pattern::write(writer, scratch / "ex.nc", pattern::ice(), records);
     const io::Summary s = io::summarize(MPI_COMM_WORLD, writer.statistics());
     CHECK(s.work.written_bytes == 0);
@@ -240,6 +240,6 @@ TEST_CASE("what cannot work with a layout is refused with the reason") {
       {"pnetcdf/diagonal", "expected one of"}};
   for (const auto& [way, why] : refused) {
     INFO(way);
-    CHECK_REFUSED(options_of(way), why);
+    CHECK_REFUSED(striped(way), why);
   }
 }

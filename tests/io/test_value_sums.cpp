@@ -239,8 +239,7 @@ TEST_CASE("what the manifest has with each choice of -io_checksum") {
   const Scratch scratch;
   const std::string choice = GENERATE("values", "none"), format = GENERATE("direct", "pnetcdf");
   INFO(choice << ", " << format);
-  const auto writer = writer_of(format + "/checksum=" + choice);
-  pattern::write(*writer, scratch / "ex.nc", pattern::ice(), 2);
+  pattern::write(*writer_of(format + "/checksum=" + choice), scratch / "ex.nc", pattern::ice(), 2);
   scratch.on_rank_0([&] {
     const auto files = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files;
     const io::ManifestEntry& line = files.at("ex.nc").back();

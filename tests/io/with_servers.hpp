@@ -16,6 +16,14 @@ inline int with_servers(const std::string& transport, const std::function<void(M
   return 0;
 }
 
+/// f(writer, comm) on the ranks that compute: with servers, or all ranks. Returns as with_servers.
+template <class F>
+int compute(const std::string& transport, const std::string& method, const F& f) {
+  return with_servers(transport, [&](MPI_Comm comm) {
+    f(*writer_of(method + "/transport=" + transport, comm), comm);
+  });
+}
+
 inline bool has_room_for(const std::string& transport) {
   return nunatak::io::parse_transport(transport) < size_of(MPI_COMM_WORLD);
 }

@@ -109,8 +109,7 @@ private:
     struct sigaction action {};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO;
-    next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(
-        SIGSEGV, &action, nullptr);
+    next_function<decltype(::sigaction)>("sigaction")(SIGSEGV, &action, nullptr);
     m_device_memory = std::getenv("AS_IF_GPU_DEVICE_MEMORY") != nullptr;
   }
 
@@ -123,8 +122,7 @@ private:
 
   static void on_fault(int signal, siginfo_t* info, void*) {
     if (get().touched(static_cast<char*>(info->si_addr))) return;
-    next_function<sighandler_t(int, sighandler_t)>("signal")(signal,
-                                                             SIG_DFL); // not ours: it happens again
+    next_function<decltype(::signal)>("signal")(signal, SIG_DFL); // not ours: it happens again
   }
   bool touched(char* at) {
     if (at < m_begin || at >= m_begin + reserved) return false;
@@ -186,12 +184,11 @@ void operator delete(void* at, std::size_t, std::align_val_t) noexcept { Arena::
 extern "C" {
 sighandler_t signal(int number, sighandler_t handler) noexcept {
   if (number == SIGSEGV) return SIG_DFL;
-  return next_function<sighandler_t(int, sighandler_t)>("signal")(number, handler);
+  return next_function<decltype(::signal)>("signal")(number, handler);
 }
 int sigaction(int number, const struct sigaction* action, struct sigaction* old) noexcept {
   if (number == SIGSEGV) action = nullptr;
-  return next_function<int(int, const struct sigaction*, struct sigaction*)>("sigaction")(
-      number, action, old);
+  return next_function<decltype(::sigaction)>("sigaction")(number, action, old);
 }
 }
 

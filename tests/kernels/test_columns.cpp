@@ -93,9 +93,8 @@ TEST_CASE("ice is set back to its melting point, and the heat is counted") {
   ColdColumns c(1, 1);
   Kokkos::deep_copy(c.T, 273.0);
   Kokkos::deep_copy(c.T_s, 280.0); // the surface cannot be warmer than 273.15 K
-  Kokkos::deep_copy(
-      c.heating,
-      1e-3 / std::pow(200.0, 4)); // 200 m: from the highest level in the ice to the surface
+  // 200 m: from the highest level in the ice to the surface
+  Kokkos::deep_copy(c.heating, 1e-3 / std::pow(200.0, 4));
   const MeltedInside melted = c.step(10.0 * year);
   double heat = 0.0, heating = 0.0; // J m-2 gained by the ice, and from strain
   const int n = levels_in_ice(c.levels.z, 1000.0);

@@ -3,6 +3,7 @@ import json
 
 from clusters import cluster, needs_file_system  # noqa: F401 (cluster is a fixture)
 
+pytestmark = needs_file_system
 PAGE, MB = 4096, 1 << 20
 CALLS = """
 import mmap, os, sys
@@ -33,7 +34,6 @@ class Nodes:
         return [counts[name] for counts in json.loads(self.cluster("locks").stdout).values()]
 
 
-@needs_file_system
 def test_one_writer_asks_once_for_each_object(cluster):
     nodes = Nodes(cluster, servers=2)
     nodes.call(1, *(f"w:{k * MB}:{MB}" for k in range(8)))
@@ -41,7 +41,6 @@ def test_one_writer_asks_once_for_each_object(cluster):
     assert nodes.counts("sent") == [8 * MB, 0]  # whole MiB are sent at once
 
 
-@needs_file_system
 def test_two_that_alternate_in_a_stripe_call_back_each_other_at_every_write(cluster):
     nodes = Nodes(cluster)
     for k in range(6):
@@ -51,7 +50,6 @@ def test_two_that_alternate_in_a_stripe_call_back_each_other_at_every_write(clus
     assert nodes.counts("sent_at_call_back") == [3 * PAGE, 2 * PAGE]  # what is dirty is sent before the lock is given up
 
 
-@needs_file_system
 def test_writers_of_whole_stripes_on_servers_of_their_own_never_meet(cluster):
     nodes = Nodes(cluster, servers=2)
     for k in range(6):
@@ -59,7 +57,6 @@ def test_writers_of_whole_stripes_on_servers_of_their_own_never_meet(cluster):
     assert nodes.counts("asked") == [1, 1] and nodes.counts("called_back") == [0, 0]
 
 
-@needs_file_system
 def test_a_part_of_a_page_is_read_before_it_is_written_and_a_whole_page_is_not(cluster):
     nodes = Nodes(cluster)
     nodes.call(1, f"w:0:{4 * PAGE}")  # a new file: nothing to read
@@ -70,7 +67,6 @@ def test_a_part_of_a_page_is_read_before_it_is_written_and_a_whole_page_is_not(c
     assert nodes.counts("partial_pages_read") == [0, 2] and nodes.counts("reads") == [0, 2]
 
 
-@needs_file_system
 def test_a_reader_takes_from_its_cache_until_another_node_writes(cluster):
     nodes = Nodes(cluster)
     nodes.call(1, f"w:0:{2 * MB}", "s::")
@@ -83,7 +79,6 @@ def test_a_reader_takes_from_its_cache_until_another_node_writes(cluster):
     assert cluster("run", "node2", "stat", "-c", "%s", "/mnt/pfs/x").stdout == f"{2 * MB}\n"
 
 
-@needs_file_system
 def test_counts_need_locks(cluster):
     cluster("up", "-n", 1, "-s", 1)
     refused = cluster("locks", check=False)

@@ -44,6 +44,9 @@ def test_lines_have_an_end(program):
 def test_without_arguments_it_says_what_to_type(program, tmp_path):
     run = run_program(program, cwd=tmp_path, status=0)
     assert f"{program} -" in run.out and "-help lists all options" in run.out and len(run.out.splitlines()) < 8 and run.err == ""
+    if program == "nunatak":
+        assert "-init marine" in run.out
+        assert "step" in run_program(program, cwd=tmp_path, environment={"PETSC_OPTIONS": "-init dome -run_steps 1"}, status=0).out
     assert not list(tmp_path.iterdir())
 
 

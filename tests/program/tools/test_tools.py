@@ -43,6 +43,14 @@ def test_virtual_ranks_send_what_processes_send(tool, tmp_path, name):
         assert real[0]["messages"] > 0
 
 
+@pytest.mark.parametrize("name, mask", [("distance", "shelves"), ("labels", "percolation:0.65")])
+def test_measured_work_is_that_of_all_loops(tool, tmp_path, name, mask):
+    """On one virtual rank, which sends nothing: most of the time of this process."""
+    tool(name, "-mask", mask, "-grid_Mx", 1500, "-virtual_ranks", 1, "-work", "measured", "-repeat", 9, "-report", "r.json", status=0)
+    for run in runs(tmp_path / "r.json"):
+        assert 0.5 * run["wall_min_s"] < run["loggp_s"] < 1.05 * run["wall_max_s"], run
+
+
 def test_cell_types_have_the_distances_of_pico(tool, tmp_path):
     """By default: to grounded ice and to the ocean, as the rules of seeds name them."""
     grid = ("-mask", "shelves:4", "-grid_Mx", 50, "-o")
