@@ -1,5 +1,6 @@
 """Is a row older than what it measures? The parts of the code that decide about its values: its command and figures, the programs and scripts
-that it calls, what these call in turn, and how all are built. Words that a row says, and what draws its pictures, are none of them.
+that it calls, what these call in turn, and how all are built. None of them are the words that a row says, what draws its pictures, and how
+figures are read from the files of its command (rows.py), which does not change what was measured.
 """
 import functools
 import pathlib
@@ -11,14 +12,14 @@ import yaml
 from . import rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILT = ["cmake", "CMakeLists.txt", "CMakePresets.json", "scripts/environment.sh", "common", "io", "inputs", "miniapp/CMakeLists.txt", "miniapp/base"]
-TOOLS = [*BUILT, "kernels", "miniapp/kit", "miniapp/bench"]
+BUILT = ["cmake", "CMakeLists.txt", "CMakePresets.json", "scripts/environment.sh", "common", "kernels", "io", "inputs", "miniapp"]
+TOOLS = [*BUILT, ":!miniapp/model", ":!miniapp/main.cpp"]
 NO_VIRTUAL = [":!kernels/grid/virtual", ":!miniapp/base/rank_sets.*", ":!miniapp/base/machine.*"]
 MEASURES = ["perf/*.cpp", "perf/*.hpp", "perf/CMakeLists.txt"]
 DRAWS = [f":!perf/scaling_study/{name}*" for name in ("page.", "plots.", "export.", "submission", "reproduce.", "result_pages.", "rows.", "stamps.")]
 PARTS = {  # by a word: pathspecs of git
-    "nunatak": [*BUILT, "kernels", "miniapp/model", *NO_VIRTUAL],
-    "nunatak-io": [*BUILT, "miniapp/bench", *NO_VIRTUAL, ":!miniapp/base/mpi_ranks.*", ":!miniapp/bench/nunatak_step.cpp"],
+    "nunatak": [*BUILT, ":!miniapp/kit", ":!miniapp/bench", ":!miniapp/files", *NO_VIRTUAL],
+    "nunatak-io": [*TOOLS, ":!kernels", ":!miniapp/kit", ":!miniapp/files", *NO_VIRTUAL, ":!miniapp/base/mpi_ranks.*", ":!miniapp/bench/nunatak_step.cpp"],
     "nunatak-step": TOOLS, "nunatak-distance": TOOLS, "nunatak-labels": TOOLS, "nunatak-check": TOOLS, "nunatak-join": TOOLS, "nunatak-verify": TOOLS,
     "calibrate": [*TOOLS, *MEASURES], "bench_kernels": [*TOOLS, *MEASURES], "bench_ssa": [*TOOLS, *MEASURES], "bench_pico": [*TOOLS, *MEASURES],
     "libnunatak_count": ["perf/count"], "libnunatak_trace": ["perf/trace"], "libslow_disk": ["tests/faults/slow_disk*", "tests/faults/CMakeLists.txt"],
@@ -73,11 +74,11 @@ def rows_at(commit):
 
 
 def older(name, commit):
-    """True where the code that decides about the values of the row differs from that at `commit`, or is not known."""
+    """True where the code that decides about the values of the row differs from that at `commit`, or is not known; and of a row that is gone."""
     if git("cat-file", "-e", commit).returncode != 0:
         return True
-    now = rows_at("")[name]
-    return rows_at(commit).get(name) != now or any(changed(commit, *paths) for paths in parts_of(now[0]))
+    now = rows_at("").get(name)
+    return now is None or rows_at(commit).get(name) != now or any(changed(commit, *paths) for paths in parts_of(now[0]))
 
 
 def stamp(name):
