@@ -103,7 +103,7 @@ def machines(measured):
 
 def block(name, row, there):
     compared = [f"Compared with: {row['compared'].strip().removesuffix('.')}."] if row.get("compared") else []
-    text = [" ".join([f"**{said(row['claim'], there)}**", *compared, *([row["holds"].strip()] if row.get("holds") else [])]), ""]
+    text = [" ".join([f"**{said(row['claim'], there)}**", *compared, *([said(row["holds"], there)] if row.get("holds") else [])]), ""]
     text += ["    " + line if line else "" for line in row["command"].rstrip().splitlines()] + [""]
     for table in filter(None, tables(row, there["values"])):
         text += [*table, ""]
