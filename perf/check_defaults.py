@@ -2,7 +2,7 @@
 """Is the default of the output the fastest of our methods, for other models, orders and numbers of ranks?
 
     perf/check_defaults.py                                            # nunatak-io on 2, 4 and 8 ranks of this machine
-    NUNATAK_MPIEXEC="srun -n" perf/check_defaults.py --folder /scratch/me --ranks 128 1024 --scale 1
+    NUNATAK_MPIEXEC="srun -n" perf/check_defaults.py --output /scratch/me --ranks 128 1024 --scale 1
 
 For each workload, order of dimensions and number of ranks nunatak-io writes by all methods in alternation. Printed are the calls and
 the bytes that the default moves between ranks (counted), its time over that of the fastest other method (medians), and which that is;
@@ -27,7 +27,7 @@ def measure(workload, scale, order, ranks, methods, options):
     """The methods of the report of nunatak-io, by name, without those that it refuses (too many blocks for a library)."""
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         report = pathlib.Path(folder) / "report.json"
-        words = [*launcher.MPIEXEC.split(), str(ranks), options.nunatak_io, "-workload", workload, "-scale", str(scale), "-o", folder,
+        words = [*launcher.MPIEXEC.split(), str(ranks), options.nunatak_io, "-workload", workload, "-scale", str(scale), "-o", options.output or folder,
                  "-verify", "no", "-methods", ",".join(methods), "-repeat", str(options.repeat), "-report", str(report)]
         done = subprocess.run(words + (["-io_order", order] if order else []), capture_output=True, text=True, check=False)
         if done.returncode == 0:
@@ -54,7 +54,9 @@ def main():
     parser.add_argument("--scale", type=float, help="of all workloads (default: what takes less than a second on a laptop)")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--tolerance", type=float, default=0.1)
+    parser.add_argument("--others", nargs="+", default=OTHERS, help=f"methods to compare with (default: {' '.join(OTHERS)})")
     parser.add_argument("--folder", default=".", help="where files are written and removed (default: here)")
+    parser.add_argument("--output", help="where nunatak-io writes, if that is another folder, which only its ranks need to see")
     parser.add_argument("--json")
     options = parser.parse_args()
     cases = []
@@ -63,7 +65,7 @@ def main():
         scale = options.scale or WORKLOADS.get(workload, 1)
         for order in [None] if workload.startswith(ONE_ORDER) else ["yxz", "zyx"]:
             for ranks in options.ranks:
-                one = case(workload, order, ranks, measure(workload, scale, order, ranks, [DEFAULT, *OTHERS], options))
+                one = case(workload, order, ranks, measure(workload, scale, order, ranks, [DEFAULT, *options.others], options))
                 cases.append(one)
                 print(f"{workload:12s} {one['order']:5s} {ranks:5d} {one['calls']:8d} {one['moved_bytes'] / 1e6:9.2f} {one['seconds']:8.4f} "
                       f"{one['ratio']:6.2f}  {one['best']}", flush=True)
