@@ -3,6 +3,7 @@
 #include "common/error.hpp"
 #include "common/text.hpp"
 
+#include <cctype>
 #include <climits>
 #include <cstdio>
 #include <filesystem>
@@ -45,6 +46,11 @@ void require_name(const std::string& path, const std::string& suffix, const std:
     throw Error(what + "expected a file name of at most " + std::to_string(most) +
                 " bytes, found " + std::to_string(text.size()));
   }
+}
+
+void require_path(const std::string& path, const std::string& what) {
+  if (std::isspace(static_cast<unsigned char>(path[0])) != 0 || path.find("://") != path.npos)
+    throw Error(what + "expected a path that does not begin with a blank and has no '://'");
 }
 
 } // namespace nunatak

@@ -9,6 +9,7 @@ namespace nunatak {
 /// What follows a name while its file is written.
 constexpr const char *temporary_suffix = ".tmp", *lock_suffix = ".lock",
                      *longest_suffix = ".0000.tmp";
+constexpr const char* subfiles_attribute = "NumFilesInSet"; ///< of subfiles: how many there are
 
 std::string manifest_of(const std::string& path); ///< that of its folder
 
@@ -23,5 +24,9 @@ bool is_subfile_of(const std::string& name, const std::string& whole);
 /// `path`, with `suffix` appended: UTF-8 without control characters, not longer than file systems
 /// allow, and none that io takes itself (manifest.jsonl, NAME.tmp, NAME.lock).
 void require_name(const std::string& path, const std::string& suffix, const std::string& what);
+
+/// Error, which begins with `what`, if NetCDF-C would not take `path` for a path: it skips a blank
+/// at the beginning, and takes what has :// for an address.
+void require_path(const std::string& path, const std::string& what);
 
 } // namespace nunatak

@@ -173,10 +173,6 @@ Boxes run_boxes(const Schema& schema, std::size_t v, const Deal& deal, std::uint
   return boxes;
 }
 
-Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe) {
-  return run_boxes(schema, v, {aggregators, stripe}, packed_layout(schema).variables[v].begin);
-}
-
 namespace {
 
 /// Where a variable begins in the part of a file with, or without, records.

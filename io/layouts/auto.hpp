@@ -77,9 +77,6 @@ struct Stripes {
 /// Of `aggregators` at most one for each server, evenly spaced.
 std::vector<int> one_per_server(const std::vector<int>& aggregators, const Stripes& stripes);
 
-/// The boxes if the variables lie as in packed_layout(), without asking the format.
-Boxes auto_boxes(const Schema& schema, std::size_t v, std::size_t aggregators, std::size_t stripe);
-
 /// Layout `morton`: morton_boxes(), but a variable whose slowest dimension alone is distributed,
 /// cells that are in Morton order already, is cut into stripes in turn, from the first value of its
 /// section of the file (-io_align puts that on a stripe).

@@ -17,7 +17,6 @@
 
 namespace nunatak::io {
 
-constexpr const char* subfiles_attribute = "NumFilesInSet";
 constexpr const char* decomposition_attribute = "domain_decomposition";
 
 /// Opens the format in `options` on one rank each, by `open_one`; takes hyperslabs in the indices

@@ -2,6 +2,7 @@
 
 #include "io/disk/disk.hpp"
 #include "io/disk/mpi_io.hpp"
+#include "io/formats/runs.hpp"
 #include "io/layouts/remap.hpp"
 #include "io/layouts/split_files.hpp"
 #include "io/methods/method.hpp"
@@ -32,7 +33,11 @@ const std::vector<LayoutRow>& layouts() {
   static const std::vector<LayoutRow> rows = {
       {"default", false, nullptr}, // until layout_of() has chosen one
       {"native", false, nullptr},
-      {"auto", true, auto_boxes, true, false, true},
+      {"auto", true,
+       [](auto& schema, auto v, auto n, auto stripe) {
+         return run_boxes(schema, v, {n, stripe}, packed_layout(schema).variables[v].begin);
+       },
+       true, false, true},
       {"zslab", true, [](auto& schema, auto v, auto n, auto) { return slab_boxes(schema, v, n); },
        true},
       {"box", true,
@@ -246,12 +251,17 @@ OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& top
                 "format serial or direct, or accept " +
                 "that errors are lost (-io_ompio yes)");
   }
-  // ROMIO takes text before a colon for a file system, and removes it
-  return [open](const std::string& path, const Schema& schema) {
-    if (path.find(':') != std::string::npos)
-      throw Error("file '" + path + "': expected a path without ':' (MPI-IO), found one");
+  return [=](const std::string& path, const Schema& schema) {
+    require_path_for(options, path);
     return open(path, schema);
   };
+}
+
+/// ROMIO takes text before a colon for a file system, and removes it; NetCDF-C takes a backslash
+/// for the end of a folder.
+void require_path_for(const Options& options, const std::string& path) {
+  if (uses_mpi_io(options) && path.find_first_of(":\\") != std::string::npos)
+    throw Error("file '" + path + "': expected a path without ':' and '\\' (MPI-IO), found one");
 }
 
 } // namespace nunatak::io

@@ -47,6 +47,8 @@ void check_schema(const Schema& schema, const Options& options);
 bool has_features(const Options& options, unsigned features);
 bool uses_mpi_io(const Options& options);
 bool makes_sums(const Options& options);
+/// Error if MPI-IO would write another file than `path`.
+void require_path_for(const Options& options, const std::string& path);
 /// The names of all formats that fit: "netcdf4, pnetcdf or hybrid".
 std::string formats_that(const std::function<bool(const FormatRow&)>& fit);
 

@@ -1,5 +1,6 @@
 #include "io/read/nc_file.hpp"
 
+#include "common/names.hpp"
 #include "io/disk/classic_header.hpp"
 #include "io/formats/define.hpp"
 
@@ -56,6 +57,7 @@ std::vector<Attribute> attributes_of(int nc, int variable, const std::string& pa
 
 NcFile::NcFile(const std::string& path) : m_path(path) {
   const auto fail = [&](const std::string& what) { throw Error("file '" + path + "': " + what); };
+  require_path(path, "file '" + path + "': ");
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     fail(std::filesystem::exists(path + ".0000", ignored)

@@ -1,5 +1,6 @@
 #include "io/read/reader.hpp"
 
+#include "common/names.hpp"
 #include "common/text.hpp"
 #include "io/base/agree.hpp"
 #include "io/base/topology.hpp"
@@ -35,6 +36,8 @@ Reader::Reader(std::string path, MPI_Comm comm, ReadOptions options)
     m_by = one_node ? ReadBy::each : ReadBy::direct;
   }
   agree(m_comm, [&] { m_source = open_source(m_by, m_path, m_comm, options); });
+  if (!options.subfiles && find(schema().attributes, subfiles_attribute) != nullptr)
+    fail("expected a whole file, found one of several subfiles: join them with nunatak-join");
   m_open_seconds = MPI_Wtime() - begin;
 }
 

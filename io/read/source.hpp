@@ -45,6 +45,7 @@ struct ReadOptions {
   std::size_t slab_bytes = 16 << 20;  ///< serial, direct: a rank reads this at a time; max. 1 GiB
   int ranks_per_node = 0;             ///< virtual nodes (topology.hpp); 0: the machine's
   Missing missing = Missing::fills;
+  bool subfiles = false; ///< one of several may be read, a part of the whole
   /// MPI-IO hints (parallel), including data sieving (romio_ds_read).
   std::map<std::string, std::string> hints;
 };

@@ -185,7 +185,7 @@ void File::put_all(const std::string& name, std::size_t record, std::size_t size
   put(name, record, block, m_rank == 0 ? data : nullptr, type);
 }
 
-bool File::is_time_to_commit() const { return m_ended - m_committed >= m_options.commit_every; }
+bool File::is_time_to_commit() const { return m_ended - m_committed >= *m_options.commit_every; }
 
 void File::end_record(std::int64_t step) {
   finish_record(step);
@@ -193,12 +193,10 @@ void File::end_record(std::int64_t step) {
   if (grows() && is_time_to_commit()) commit(step);
 }
 
-bool File::grows() const {
-  return m_options.kind == FileKind::append && m_options.commit_every > 0 && can_commit_records();
-}
+bool File::grows() const { return m_options.commit_every > 0 && can_commit_records(); }
 
 void File::commit(std::int64_t step) {
-  if (m_options.kind != FileKind::append || m_ended <= m_committed) return;
+  if (!m_options.commit_every || m_ended <= m_committed) return;
   m_committed = m_ended;
   grows() ? commit_records(step) : save_records(step);
 }

@@ -16,20 +16,15 @@
 
 namespace nunatak::io {
 
-enum class FileKind {
-  once,   ///< one state, written and closed: snapshot, result
-  append, ///< grows by records: time series, spatial series
-};
-
 struct FileOptions {
-  FileKind kind = FileKind::once;
-  /// append, with a format that grows in place (direct): the file is committed after every
+  /// Of a series: with a format that grows in place (direct) the file is committed after every
   /// `commit_every` records. From the first commit on it has its final name, and its header counts
-  /// the committed records, which can be read. 0, and other formats: only close() commits.
-  int commit_every = 0;
-  /// append: records of the file that this one replaces; the first commit has at least one more.
+  /// the committed records, which can be read. 0, and other formats: only close() commits. None:
+  /// one state, written and closed.
+  std::optional<int> commit_every = {};
+  /// Records of the series that this one replaces; the first commit has at least one more.
   std::int64_t kept_records = 0;
-  /// append: these records stay in place where supported: see File::is_continued().
+  /// These records stay in place where supported: see File::is_continued().
   bool continues = false;
   /// The sums of the values come from the clients by add_sum(), when a server writes.
   bool sums_are_given = false;
@@ -95,8 +90,8 @@ public:
   /// All values of the record (and of variables without records) have been put. Commits if
   /// commit_every is due; if that fails, the last commit stands.
   void end_record(std::int64_t step = -1);
-  /// append: commit all ended records now or, if commit_every is 0 or the format does not grow,
-  /// save them for recover() (durable/recover.hpp).
+  /// Of a series: commit all ended records now or, if commit_every is 0 or the format does not
+  /// grow, save them for recover() (durable/recover.hpp).
   void commit(std::int64_t step = -1);
   /// Of the values of the last record, independent of its number: 0 without a record or sums.
   /// Collective: one reduction.

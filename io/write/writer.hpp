@@ -1,7 +1,7 @@
 // Writing distributed arrays to NetCDF files: the interface of io to the model.
 //
 //   Writer writer(comm, options);              // format, layout, transport: chosen at run time
-//   auto file = writer.open("ex.nc", schema, {FileKind::append, 10}); // everything is declared
+//   auto file = writer.open("ex.nc", schema, {10}); // everything is declared
 //   file->put_all("x", x);                     // small, the same on all ranks
 //   file->put_all("time", record, std::vector<double>{t});
 //   file->put("thk", record, block, thk.data() + first_owned); // each rank its own block

@@ -98,8 +98,7 @@ std::string suffix_of(FileUse use) {
 }
 
 /// Refuses names that could not be written at the end of the run.
-void check_name(const NamedFile& file) {
-  const std::string what = "option " + file.option + ": '" + printable(file.path) + "': ";
+void check_name(const NamedFile& file, const std::string& what) {
   require_name(file.path, suffix_of(file.use), what);
   if (file.use == FileUse::netcdf && !is_regular_or_new(file.path))
     throw Error(what + "expected a file, found something that is not a regular one");
@@ -138,7 +137,9 @@ void check_files(const std::vector<NamedFile>& all, bool overwrite) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(files),
                [](const NamedFile& f) { return !f.path.empty(); });
   for (const NamedFile& file : files) {
-    if (!is_read(file.use)) check_name(file);
+    const std::string what = "option " + file.option + ": '" + printable(file.path) + "': ";
+    require_path(file.path, what);
+    if (!is_read(file.use)) check_name(file, what);
   }
   for (auto a = files.begin(); a != files.end(); ++a) {
     for (auto b = a + 1; b != files.end(); ++b) check_pair(*a, *b);

@@ -103,7 +103,8 @@ Arrays::Parts Arrays::make_parts(const WorkloadVariable& v) const {
   Indices rings;
   for (const std::size_t d : v.dimensions)
     rings.push_back(m_workload.dimensions[d].decomposition == none ? 0 : m_workload.ghosts);
-  for (const Box& box : boxes_of(m_workload, v, m_rank, m_ranks)) {
+  parts.boxes = boxes_of(m_workload, v, m_rank, m_ranks);
+  for (const Box& box : parts.boxes) {
     io::Block block{box.start, box.count, strides_of(v, box.count, rings), {}, parts.elements};
     std::size_t elements = 1;
     for (std::size_t d = 0; d < rings.size(); ++d) {
@@ -136,12 +137,11 @@ void Arrays::fill(std::size_t record) {
 std::vector<io::Parts> Arrays::parts(MPI_Comm comm) const {
   std::map<const Parts*, io::Parts> of_cut;
   for (const auto& [key, own] : m_parts) {
-    std::vector<Box> mine;
-    for (const io::Block& block : own.blocks) mine.push_back({block.start, block.count});
-    const std::vector<Box> boxes = io::gather_boxes(comm, mine);
+    const std::vector<Box> boxes = io::gather_boxes(comm, own.boxes);
     std::vector<io::Part> all;
     for (std::size_t n = 0; n < boxes.size(); ++n) {
-      if (boxes[n].elements() > 0) all.push_back({static_cast<int>(n / mine.size()), boxes[n]});
+      if (boxes[n].elements() > 0)
+        all.push_back({static_cast<int>(n / own.boxes.size()), boxes[n]});
     }
     of_cut[&own] = io::make_parts(all);
   }
@@ -157,9 +157,7 @@ std::vector<Box> Arrays::read_boxes(std::size_t v) const {
   const WorkloadVariable& variable = m_workload.variables[v];
   if (m_of[v] == nullptr || m_workload.is_scattered(variable))
     return {io::part_of(m_workload.box(variable), m_rank, m_ranks)};
-  std::vector<Box> boxes;
-  for (const io::Block& block : m_of[v]->blocks) boxes.push_back({block.start, block.count});
-  return boxes;
+  return m_of[v]->boxes;
 }
 
 /// The values of a box, in the order of the file.

@@ -50,7 +50,8 @@ public:
 private:
   /// The parts of variables with the same dimensions and content.
   struct Parts {
-    std::vector<io::Block> blocks;
+    std::vector<Box> boxes;
+    std::vector<io::Block> blocks;      ///< these, in memory
     std::size_t elements = 0, runs = 0; ///< with ghosts; of the file
   };
   Parts make_parts(const WorkloadVariable& variable) const;

@@ -57,8 +57,7 @@ inline Writing write_file(MPI_Comm comm, io::Writer& writer, Arrays& arrays,
   arrays.fill(0);
   MPI_Barrier(comm);
   const double start = MPI_Wtime();
-  const auto file =
-      writer.open(path, schema, {records > 1 ? io::FileKind::append : io::FileKind::once, 0});
+  const auto file = writer.open(path, schema, {records > 1 ? std::optional<int>(0) : std::nullopt});
   for (std::size_t record = 0; record < records; ++record) {
     if (record > 0) {
       const double pause = MPI_Wtime();

@@ -114,10 +114,11 @@ struct Draft {
   }
 
   /// By the variable NAME of the file, or FILE:NAME with a path from the folder of the file.
-  Deal owners_of(const std::string& word, const Indices& shape, MPI_Comm comm) const {
+  Deal owners_of(const std::string& word, const Indices& shape, MPI_Comm comm) {
     const std::size_t colon = word.rfind(':') + 1, cells = Box{{}, shape}.elements(); // 0: none
     const auto folder = std::filesystem::path(path).parent_path();
-    const io::Reader in(colon == 0 ? path : (folder / word.substr(0, colon - 1)).string(), comm);
+    w.files.push_back(colon == 0 ? path : (folder / word.substr(0, colon - 1)).string());
+    const io::Reader in(w.files.back(), comm);
     const std::vector<double> map = in.read_all(word.substr(colon));
     const auto is_rank = [](double rank) {
       return rank >= 0.0 && rank < 0x1p31 && rank == std::floor(rank);
@@ -273,6 +274,7 @@ Workload make_workload(const WorkloadOptions& options, MPI_Comm comm) {
   Draft draft{header, path, ""};
   const auto* own = io::find(header.attributes, "nunatak_io");
   draft.w.name = options.name;
+  if (known == named_workloads.end()) draft.w.files = {path};
   for (const io::Dimension& d : header.dimensions) {
     const bool is_record = d.length == io::unlimited && draft.w.record == none;
     if (is_record) draft.w.record = draft.w.dimensions.size();
@@ -362,17 +364,14 @@ Box plain_box(const Workload& w, const WorkloadVariable& v, std::size_t rank, st
 }
 
 bool is_all_missing(const Workload& w, const WorkloadVariable& v, const Box& box) {
-  Indices start, count, index{0, 0}; // of y, x
-  for (const std::size_t d : w.mask) {
-    const auto* n = std::find(v.dimensions.begin(), v.dimensions.end(), d);
-    start.push_back(box.start[static_cast<std::size_t>(n - v.dimensions.begin())]);
-    count.push_back(box.count[static_cast<std::size_t>(n - v.dimensions.begin())]);
-  }
-  bool all = true;
-  if (box.elements() == 0) return true;
-  do all = w.is_missing(start[0] + index[0], start[1] + index[1]);
-  while (all && io::next_index(index, count));
-  return all;
+  const auto place = [&](std::size_t d) {
+    return std::find(v.dimensions.begin(), v.dimensions.end(), d) - v.dimensions.begin();
+  };
+  const auto y = place(w.mask[0]), x = place(w.mask[1]);
+  for (std::size_t j = box.start[y]; j < box.start[y] + box.count[y]; ++j)
+    for (std::size_t i = box.start[x]; i < box.start[x] + box.count[x]; ++i)
+      if (!w.is_missing(j, i)) return false;
+  return true;
 }
 
 /// The runs of a scattered variable: of one or two cut dimensions, which follow one another.

@@ -75,8 +75,9 @@ struct WorkloadOptions {
 };
 
 struct Workload {
-  std::string name, text;    ///< "pism:G5km"; sizes
-  std::size_t record = none; ///< dimension
+  std::string name, text;         ///< "pism:G5km"; sizes
+  std::vector<std::string> files; ///< that were read
+  std::size_t record = none;      ///< dimension
   std::vector<WorkloadDimension> dimensions;
   std::vector<Ownership> decompositions;
   std::vector<WorkloadVariable> variables;

@@ -154,10 +154,7 @@ struct PicoAnswer {
 inline pico::Shelves pism_shelves(Ranks& ranks, const PicoFile& file, const PicoOptions& options,
                                   const std::vector<PicoInput>& input, unsigned behaviours,
                                   std::vector<PicoFields>& out) {
-  const auto raster = [&](const auto& value) {
-    const GridValues values = gathered(ranks, value);
-    return Raster(values.begin(), values.end());
-  };
+  const auto raster = [&](const auto& value) { return gathered<int>(ranks, value); };
   const PismGeometry g = pism_geometry(
       ranks.decomposition(), raster([&](auto r, int j, int i) { return input[r].mask(j, i); }),
       raster([&](auto r, int j, int i) { return input[r].basins(j, i); }),

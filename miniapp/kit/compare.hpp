@@ -7,11 +7,8 @@
 //     row 0, column 7 (x = 7 km, y = 0 km): expected 8, found 9
 //     row 0, column 8 (x = 8 km, y = 0 km): expected 9, found 10
 //     row 4, column 1 (x = 1 km, y = 4 km): expected 71, found 73
-//     found - expected        +1        2  ########################################
-//                             +2        1  ####################
 //
-// Neighbours: tool.cpp (answers of solvers), corpus.cpp (files of answers), check/ (fields of
-// PICO).
+// Neighbours: tool.cpp (answers of solvers), corpus.cpp (files of answers), nunatak_check.cpp.
 #pragma once
 
 #include "kernels/grid/ranks.hpp"
@@ -30,8 +27,6 @@ using GridValues = std::vector<double>;
 struct MapGrid {
   int Mx = 0, My = 0;
   std::vector<double> x, y; ///< cell coordinates, m; empty if unknown
-
-  std::size_t cells() const { return static_cast<std::size_t>(Mx) * static_cast<std::size_t>(My); }
 };
 
 struct WrongCell {

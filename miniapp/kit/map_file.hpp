@@ -1,5 +1,5 @@
 // Maps of a NetCDF file on one grid: variables (y, x) or (time, y, x), of which the last record is
-// read, by every rank. Neighbours: netcdf.cpp (masks and answers), check/pico.hpp.
+// read, by every rank. Neighbours: netcdf.cpp (masks and answers), check_pico.hpp.
 #pragma once
 
 #include "common/error.hpp"

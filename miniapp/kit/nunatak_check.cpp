@@ -2,7 +2,7 @@
 //
 //   nunatak-check run.nc [-forcing ocean.nc] [-pism_2.3]
 //
-// Neighbours: check/.
+// Neighbours: check_pico.hpp, pism_geometry.hpp.
 #include "common/error.hpp"
 #include "common/text.hpp"
 #include "kernels/grid/virtual/virtual_ranks.hpp"

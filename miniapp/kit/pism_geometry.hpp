@@ -1,7 +1,7 @@
 // The geometry of PICO as PISM 2.3.2 computes it, with its behaviours one by one: to tell a file of
 // PISM that differs because of them from one that is wrong otherwise. Serial, on whole grids in
 // raster order, on every rank. Written from descriptions; contains no code of PISM. docs/pism.md
-// has an example of each. Neighbours: pico.hpp (uses it), kernels/pico (the other method).
+// has an example of each. Neighbours: check_pico.hpp (uses it), kernels/pico (the other method).
 #pragma once
 
 #include "kernels/grid/patch.hpp"

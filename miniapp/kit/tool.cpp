@@ -7,6 +7,7 @@
 #include "miniapp/kit/netcdf.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
 namespace nunatak::kit {
@@ -77,11 +78,16 @@ void ToolOptions::check() const {
   if (!output.empty()) require_netcdf("option -o");
   if (!expect.empty()) require_netcdf("option -expect");
   World().on_rank_0([&] {
-    check_files({{"-i", mask.file, FileUse::read},
-                 {"-expect", expect, FileUse::read},
-                 {"-machine", ranks.machine.file, FileUse::read},
-                 {"-o", output, FileUse::netcdf},
-                 {"-report", report}});
+    std::vector<NamedFile> files = {{"-i", mask.file, FileUse::read},
+                                    {"-expect", expect, FileUse::read},
+                                    {"-machine", ranks.machine.file, FileUse::read},
+                                    {"-o", output, FileUse::netcdf},
+                                    {"-report", report}};
+    if (std::filesystem::is_directory(kit.answers)) {
+      for (const auto& answer : std::filesystem::directory_iterator(kit.answers))
+        files.push_back({"-check", answer.path().string(), FileUse::read});
+    }
+    check_files(files);
   });
   ranks.check();
 }

@@ -240,8 +240,8 @@ InitialState::~InitialState() = default;
 
 double InitialState::time() const { return m_input ? m_input->time().value_or(0.0) : 0.0; }
 bool InitialState::continues() const { return m_input && m_input->time(); }
-std::optional<std::string> InitialState::series(const std::string& name) const {
-  return m_input ? m_input->series(name) : std::nullopt;
+std::string InitialState::series(const std::string& name) const {
+  return m_input ? m_input->series(name) : "";
 }
 
 Grid InitialState::horizontal_grid(MPI_Comm comm) const {
@@ -363,7 +363,8 @@ void InitialState::choose_levels(Grid& grid, MpiRanks& ranks, const State& state
                 std::to_string(max_levels) + " levels, found " + std::to_string(grid.Mz()) +
                 " (-grid_Mz makes others)");
   if (thickest > grid.Lz()) {
-    throw Error("option -grid_Lz: expected at least the thickness of the thickest ice, " +
+    throw Error((m_options.Lz > 0.0 ? "option -grid_Lz" : m_options.input + ": coordinate 'z'") +
+                ": expected at least the thickness of the thickest ice, " +
                 std::to_string(thickest) + " m, found " + std::to_string(grid.Lz()) + " m");
   }
 }

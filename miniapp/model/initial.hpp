@@ -9,7 +9,6 @@
 #include "miniapp/model/options.hpp"
 
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
@@ -41,7 +40,7 @@ public:
   double time() const;    ///< s
   bool continues() const; ///< a restart
   /// See Input::series.
-  std::optional<std::string> series(const std::string& name) const;
+  std::string series(const std::string& name) const;
   std::string title() const;
 
   /// False for a field of the ocean if this run has no ocean and its initial state had no such

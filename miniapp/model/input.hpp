@@ -23,6 +23,7 @@
 #include "miniapp/model/log.hpp"
 #include "miniapp/model/options.hpp"
 #include "miniapp/model/output_schema.hpp"
+#include "miniapp/model/timers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -315,13 +316,14 @@ public:
   /// Which ranks read, and the cost so far. Collective.
   nlohmann::json report() const {
     const io::ReadSummary s = io::summarize(m_comm, m_reader.statistics());
-    const auto seconds = [](const io::ReadSummary::Seconds& t) {
-      return nlohmann::json{{"min", t.min}, {"mean", t.mean}, {"max", t.max}};
-    };
-    return {{"file", m_reader.path()},       {"read", io::word_of(m_reader.by())},
-            {"open", seconds(s.open)},       {"values", seconds(s.read)},
-            {"scatter", seconds(s.scatter)}, {"bytes", s.bytes},
-            {"operations", s.operations},    {"sent_bytes", s.sent_bytes},
+    return {{"file", m_reader.path()},
+            {"read", io::word_of(m_reader.by())},
+            {"open", min_mean_max(s.open)},
+            {"values", min_mean_max(s.read)},
+            {"scatter", min_mean_max(s.scatter)},
+            {"bytes", s.bytes},
+            {"operations", s.operations},
+            {"sent_bytes", s.sent_bytes},
             {"opening_ranks", s.openers}};
   }
 
@@ -403,10 +405,9 @@ public:
   }
 
   std::optional<double> time() const { return m_time; } ///< s
-  /// "records digest" of a series ("spatial", "timeseries") of the writing run at this time;
-  /// nullopt for other files, and of earlier versions.
-  std::optional<std::string> series(const std::string& name) const {
-    return m_reader.text("", "model_" + name + "_series");
+  /// "records digest" of a series ("spatial", "timeseries") of the writing run at this time.
+  std::string series(const std::string& name) const {
+    return m_reader.text("", "model_" + name + "_series").value_or("");
   }
   /// The writing run's choice for an option with "auto"; nullopt for other files.
   std::optional<std::string> choice(const std::string& option) const {

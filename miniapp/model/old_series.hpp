@@ -1,7 +1,7 @@
 // The file of a series (maps or scalars along time) that a restarted run continues.
 //
 //   OldSeries old("maps.nc", schema, grid, start, longest_gap, comm, {});
-//   auto file = writer.open("maps.nc", schema, {io::FileKind::append, 10, old.records()});
+//   auto file = writer.open("maps.nc", schema, {10, old.records()});
 //   old.copy(*file, patch);
 //   ... // then the records of the run
 //

@@ -268,7 +268,9 @@ void check_files(const Options& o, const std::vector<std::string>& options_files
     files.push_back({"-options_file", file, FileUse::read});
   check_files(files, o.overwrite);
   for (const std::string& path : {o.output, o.spatial_file, o.timeseries_file, o.snapshot_file}) {
-    if (!path.empty()) io::require_manifest(path);
+    if (path.empty()) continue;
+    io::require_path_for(o.io, path);
+    io::require_manifest(path);
   }
 }
 

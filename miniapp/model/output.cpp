@@ -138,13 +138,8 @@ Output::Series Output::open_series(const std::string& name, const std::string& p
           io::require_intact(m_ranks.comm(), path);
         old.emplace(path, schema, m_grid, calendar_days(m_model.initial().time()), longest_gap,
                     m_ranks.comm(), input_options(m_options));
-        if (const std::optional<std::string> mark = m_model.initial().series(name)) {
-          series.kept = SeriesMark::of(*mark);
-          old->require_own(series.kept, schema, m_ranks.patch());
-        } else {
-          m_log.line(path + ": whether it is of the run that wrote the state is not known (an "
-                            "earlier version wrote it)");
-        }
+        series.kept = SeriesMark::of(m_model.initial().series(name));
+        old->require_own(series.kept, schema, m_ranks.patch());
       }
     } catch (const Error& error) {
       throw Error("option -" + name + "_file: this run continues another one, but not its file '" +
@@ -165,9 +160,9 @@ Output::Series Output::open_series(const std::string& name, const std::string& p
       attribute = {"title", old->title()};
   }
   warn_of_kill(path);
-  series.file = open(path, schema,
-                     {io::FileKind::append, m_options.io_commit_every,
-                      static_cast<std::int64_t>(series.records), series.records > 0});
+  series.file = open(
+      path, schema,
+      {m_options.io_commit_every, static_cast<std::int64_t>(series.records), series.records > 0});
   if (series.records == 0) return series;
   if (series.file->is_continued()) {
     m_log.line(path + ": continued in place");
@@ -319,7 +314,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
                                    value); // replaces "auto" in a restart
   }
   const double begin = m_timers.elapsed();
-  const auto file = open(path, schema, {io::FileKind::once});
+  const auto file = open(path, schema, {});
   put_coordinates(*file);
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());
@@ -448,12 +443,8 @@ nlohmann::json Output::report() const {
       {"message_bytes", s.work.message_bytes}, {"off_node_bytes", s.work.off_node_bytes}};
   for (const auto& [name, text] : io::texts_of(m_options.io)) json[name] = text;
   for (std::size_t p = 0; p < io::n_phases; ++p) {
-    const auto& e = s.phases[p];
-    json["phases"][io::phase_names[p]] = {{"min", e.min},
-                                          {"mean", e.mean},
-                                          {"max", e.max},
-                                          {"bytes", e.bytes},
-                                          {"operations", e.operations}};
+    nlohmann::json& phase = json["phases"][io::phase_names[p]] = min_mean_max(s.phases[p]);
+    phase.update({{"bytes", s.phases[p].bytes}, {"operations", s.phases[p].operations}});
   }
   json["drain_seconds"] = m_drain;
   json["servers"] = servers_record(m_writer->server_reports());

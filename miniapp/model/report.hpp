@@ -99,9 +99,6 @@ private:
   static std::string share(double seconds, double wall) {
     return printed(" %8.1f %%", 100.0 * seconds / wall);
   }
-  static nlohmann::json min_mean_max(const io::OverRanks& s) {
-    return {{"min", s.min}, {"mean", s.mean}, {"max", s.max}};
-  }
   static nlohmann::json pop(const Timers::Summary& s) {
     return {{"load_balance", s.load_balance()},
             {"communication_efficiency", s.communication_efficiency()},

@@ -23,6 +23,10 @@
 
 namespace nunatak {
 
+inline nlohmann::json min_mean_max(const io::OverRanks& s) {
+  return {{"min", s.min}, {"mean", s.mean}, {"max", s.max}};
+}
+
 class Timers {
 public:
   struct Entry {

@@ -148,19 +148,28 @@ int end_event(int event, int, void*, void*, void*, void*) {
   return 0;
 }
 
+/// PETSc calls begin_event() and end_event() from now on. Up to PETSc 3.19, and since then.
+int set_hooks() {
+  static const auto old = next<int(EventHook, EventHook)>("PetscLogSet");
+  if (old != nullptr) return old(begin_event, end_event);
+  static const auto set =
+      next<int(EventHook, EventHook, void*, void*)>("PetscLogLegacyCallbacksBegin");
+  static const int error = set(begin_event, end_event, nullptr, nullptr); // once
+  return error;
+}
+
 } // namespace
 
 extern "C" {
 
 int PetscLogEventRegister(const char* name, int id_of_class, int* event) {
   static const auto original = next<int(const char*, int, int*)>("PetscLogEventRegister");
-  static const auto set_hooks = next<int(EventHook, EventHook)>("PetscLogSet");
   const int error = original(name, id_of_class, event);
   if (error != 0 || (name[0] >= 'A' && name[0] <= 'Z')) return error;
   std::string part = name;
   std::replace(part.begin(), part.end(), ',', ';');
   parts[*event] = part;
-  return set_hooks(begin_event, end_event);
+  return set_hooks();
 }
 
 int MPI_Finalize() {

@@ -104,8 +104,7 @@ void run(const std::string& folder, const std::string& method, bool continues, i
   options.patience = patience;
   const auto writer = std::make_unique<io::Writer>(world_comm(), io::parse_method(method, options));
   const Fields fields;
-  const io::FileOptions series_options{io::FileKind::append, 1, static_cast<std::int64_t>(kept),
-                                       continues};
+  const io::FileOptions series_options{1, static_cast<std::int64_t>(kept), continues};
   const auto series = writer->open(folder + "/series.nc",
                                    schema(continues ? "first\nsecond" : "first"), series_options);
   if (continues && !series->is_continued())

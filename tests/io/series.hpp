@@ -38,7 +38,7 @@ inline void put_record(nunatak::io::File& file, std::size_t t, MPI_Comm comm = M
 inline void write_series(const std::string& path, const std::string& method,
                          const nunatak::io::Schema& schema, std::size_t end) {
   const auto writer = writer_of(method);
-  const auto file = writer->open(path, schema, {nunatak::io::FileKind::append, 1});
+  const auto file = writer->open(path, schema, {1});
   for (std::size_t t = 0; t < end; ++t) put_record(*file, t);
   file->close();
   writer->finish();

@@ -137,7 +137,7 @@ TEST_CASE("files that are in the middle of a record at once, in any order, throu
       if (!files[f]) {
         const bool grows = f % 2 == 1;
         files[f] = writer.open(scratch / (std::to_string(f) + ".nc"), schema,
-                               {grows ? io::FileKind::append : io::FileKind::once, grows});
+                               {grows ? std::optional<int>(1) : std::nullopt});
         pattern::put(*files[f], {}, pattern::patches, comm);
       }
       if (next[f] < 6) pattern::put(*files[f], {next[f]}, pattern::patches, comm);
@@ -238,7 +238,7 @@ TEST_CASE("a mistake of one rank is everybody's by the next record") {
   compute(transport, "direct", [&](io::Writer& writer, MPI_Comm comm) {
     const bool is_last = rank_in(comm) + 1 == size_of(comm);
     const std::string found = message([&] {
-      const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 0});
+      const auto file = writer.open(scratch / "ex.nc", schema, {0});
       for (std::size_t t = 0; t < 50; ++t) {
         const io::Block block{{is_missing ? 0u : 3u}, {is_last ? 3u : 0u}, {}};
         const std::vector<double> values(4, 1.0);
@@ -328,7 +328,7 @@ TEST_CASE("a record costs the computing ranks one collective call, which does no
   const Scratch scratch;
   const Schema schema = pattern::ice();
   compute("async:1", "direct", [&](io::Writer& writer, MPI_Comm comm) {
-    const auto file = writer.open(scratch / "ex.nc", schema, {io::FileKind::append, 1});
+    const auto file = writer.open(scratch / "ex.nc", schema, {1});
     pattern::put(*file, {}, pattern::patches, comm);
     waits = agrees = 0;
     for (std::size_t record = 0; record < 5; ++record)

@@ -187,7 +187,7 @@ TEST_CASE("a full disk leaves the records that are committed in place") {
   const auto writer = writer_of("direct");
   constexpr std::size_t cells = 1 << 14;
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
-  const auto file = writer->open(path, schema_of(cells), {io::FileKind::append, 1});
+  const auto file = writer->open(path, schema_of(cells), {1});
   const Share mine(cells);
   const std::vector<double> thk(mine.count, 1.0);
   const std::vector<std::int8_t> mask(mine.count, 1);

@@ -36,10 +36,9 @@ TEST_CASE("close: final name, no temporary name, a line in the manifest; not bef
   const std::string method = GENERATE("serial", "netcdf4", "pnetcdf", "hybrid", "direct");
   const auto writer = writer_of(method);
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
-  for (const std::size_t records : {3, 2}) { // the second run replaces the first
-    const auto file =
-        writer->open(path, series(), // direct would grow in place
-                     {method == "direct" ? io::FileKind::once : io::FileKind::append, 1});
+  for (const std::size_t records : {3, 2}) {       // the second run replaces the first
+    const auto file = writer->open(path, series(), // direct would grow in place
+                                   {method == "direct" ? std::nullopt : std::optional<int>(1)});
     for (std::size_t t = 0; t < records; ++t) put_record(*file, t);
     file->commit();
     CHECK(std::filesystem::exists(path) == (records == 2));
@@ -80,7 +79,7 @@ TEST_CASE(
       {[](Path name) { std::filesystem::remove(name + ".lock"); }, "its lock '"},
   }));
   const auto writer = writer_of("direct");
-  const auto file = writer->open(path, series(), {io::FileKind::append, 1});
+  const auto file = writer->open(path, series(), {1});
   for (std::size_t t = 0; t < 2; ++t) put_record(*file, t);
   scratch.on_rank_0([&] { change.make(path); });
   CHECK_REFUSED(put_record(*file, 2), change.words);
@@ -91,7 +90,7 @@ TEST_CASE("another program takes the name before the first commit") {
   const std::string path = scratch / "ts.nc";
   const std::string method = GENERATE("direct", "serial", "pnetcdf");
   const auto writer = writer_of(method);
-  const auto file = writer->open(path, series(), {io::FileKind::once});
+  const auto file = writer->open(path, series(), {});
   put_record(*file, 0);
   scratch.on_rank_0([&] {
     std::filesystem::copy_file(path + ".tmp", path + ".other");
@@ -106,7 +105,7 @@ TEST_CASE("append: kept records are committed with the next one, any record on d
   const Scratch scratch;
   const auto writer = writer_of("direct");
   const std::string path = scratch / "ts.nc";
-  const auto file = writer->open(path, series(), {io::FileKind::append, 2, 3});
+  const auto file = writer->open(path, series(), {2, 3});
   for (std::size_t t = 0; t < 3; ++t) put_record(*file, t);
   file->commit(); // nothing is new
   CHECK_FALSE(std::filesystem::exists(path));
@@ -124,7 +123,7 @@ TEST_CASE("append in place: the file holds what is committed under its final nam
   const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
   const auto flip_byte = [&](std::uintmax_t at) { scratch.on_rank_0([&] { flip(path, at); }); };
   {
-    const auto file = writer->open(path, series(), {io::FileKind::append, 1});
+    const auto file = writer->open(path, series(), {1});
     for (std::size_t t = 0; t < 5; ++t) {
       put_record(*file, t);
       CHECK_FALSE(std::filesystem::exists(path + ".tmp"));
@@ -151,7 +150,7 @@ TEST_CASE("append in place: the file holds what is committed under its final nam
   MPI_Barrier(MPI_COMM_WORLD);
   flip_byte(7);
   // the next run replaces it: not before its first commit
-  const auto file = writer->open(path, series(), {io::FileKind::append, 2});
+  const auto file = writer->open(path, series(), {2});
   put_record(*file, 0);
   check_intact(scratch, 5);
   put_record(*file, 1);
@@ -174,7 +173,7 @@ TEST_CASE("killed while a record is committed in place: that record is there, or
   scratch.on_rank_0([&] {
     const std::string path = scratch / "ts.nc", manifest = scratch / "manifest.jsonl";
     const auto writer = writer_of("direct", MPI_COMM_SELF);
-    const auto file = writer->open(path, series(), {io::FileKind::append, 1});
+    const auto file = writer->open(path, series(), {1});
     for (std::size_t t = 0; t < 3; ++t) put_record(*file, t, MPI_COMM_SELF);
     const auto lines = lines_of(manifest);
     REQUIRE(lines.size() == 3);
@@ -203,7 +202,7 @@ TEST_CASE("a thousand records, each committed in place: bytes written over bytes
   const std::string manifest = scratch / "manifest.jsonl";
   const auto writer = writer_of("direct");
   const double written = bytes_written_by([&, first = first, count = count] {
-    const auto file = writer->open(scratch / "ts.nc", schema, {io::FileKind::append, 1});
+    const auto file = writer->open(scratch / "ts.nc", schema, {1});
     for (std::size_t t = 0; t < records; ++t) {
       file->put("thk", t, io::Block{{first}, {count}, {}}, thk.data());
       file->end_record(static_cast<std::int64_t>(t));
@@ -226,8 +225,7 @@ TEST_CASE("a series that goes on in place has the bytes of one written at once")
   const std::size_t bytes_before = file_hash(path);
   compute(transport, "direct" + layout + number, [&](io::Writer& writer, MPI_Comm comm) {
     for (const bool goes_on : {false, true}) { // the first is given up: the old file stands
-      const auto file =
-          writer.open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
+      const auto file = writer.open(path, with_history("one\ntwo"), {1, 3, true});
       REQUIRE(file->is_continued());
       CHECK(file_hash(path) == bytes_before);
       MPI_Barrier(comm);
@@ -258,8 +256,7 @@ TEST_CASE("a continued series without a new record ends with those that it keeps
   const std::string path = scratch / "ts.nc";
   write_series(path, "direct", with_history("one"), 5);
   const auto writer = writer_of("direct");
-  const auto file =
-      writer->open(path, with_history("one\ntwo"), {io::FileKind::append, 1, 3, true});
+  const auto file = writer->open(path, with_history("one\ntwo"), {1, 3, true});
   REQUIRE(file->is_continued());
   file->close();
   CHECK(complete_records(path) == 3);
@@ -279,7 +276,7 @@ TEST_CASE("a series that cannot go on in place is written anew, or refused, and 
     std::string reason;
     compute(way, method, [&](io::Writer& writer, MPI_Comm comm) {
       const std::string error = message([&] {
-        const auto file = writer.open(name, schema, {io::FileKind::append, every, 3, true});
+        const auto file = writer.open(name, schema, {every, 3, true});
         CHECK_FALSE(file->is_continued());
         reason = file->why_anew();
       });
@@ -342,11 +339,11 @@ TEST_CASE("41 records and 2 more in place: bytes written over bytes put") {
     file.end_record();
   };
   const auto writer = writer_of("direct");
-  const auto first = writer->open(path, schema("one"), {io::FileKind::append, 10});
+  const auto first = writer->open(path, schema("one"), {10});
   for (std::size_t t = 0; t < 41; ++t) put(*first, t);
   first->close();
   const double written = bytes_written_by([&] {
-    const auto file = writer->open(path, schema("one\ntwo"), {io::FileKind::append, 10, 41, true});
+    const auto file = writer->open(path, schema("one\ntwo"), {10, 41, true});
     REQUIRE(file->is_continued());
     put(*file, 41);
     put(*file, 42);

@@ -140,7 +140,7 @@ TEST_CASE("two files interleave") {
   INFO(method);
   io::Writer writer(MPI_COMM_WORLD, striped(method));
   const auto a = writer.open(scratch / "a.nc", schema),
-             b = writer.open(scratch / "b.nc", other, {io::FileKind::append, 1});
+             b = writer.open(scratch / "b.nc", other, {1});
   pattern::put(*b, {}, pattern::patches, MPI_COMM_WORLD);
   pattern::put(*a, {}, pattern::patches, MPI_COMM_WORLD);
   for (std::size_t t = 0; t < 2; ++t) {
@@ -165,7 +165,8 @@ TEST_CASE("file-per-aggregator: each file opens by itself and says where it belo
   CHECK(verify_alone(scratch / "manifest.jsonl").empty());
   std::size_t cells = 0;
   for (int a = 0; a < n; ++a) { // cut along x, the longer one
-    const io::Reader in(scratch / ("ex.nc.000" + std::to_string(a)), MPI_COMM_WORLD);
+    const io::Reader in(scratch / ("ex.nc.000" + std::to_string(a)), MPI_COMM_WORLD,
+                        {io::ReadBy::each, 1 << 20, 1 << 20, 0, io::Missing::fills, true, {}});
     const auto where = in.numbers("x", "domain_decomposition").value();
     CHECK(in.number("", "NumFilesInSet") == n);
     CHECK((where[0] == 1 && where[1] == 11));

@@ -22,7 +22,7 @@ constexpr std::size_t saved = 3;
 void leave(const Scratch& scratch, const std::string& method, std::size_t later) {
   scratch.on_rank_0([&] { std::filesystem::create_directory(scratch / "run"); });
   const auto writer = writer_of(method);
-  const auto file = writer->open(scratch / "run/ex.nc", series(), {io::FileKind::append, 0});
+  const auto file = writer->open(scratch / "run/ex.nc", series(), {0});
   for (std::size_t t = 0; t < saved; ++t) put_record(*file, t);
   file->commit(7);
   file->commit(8); // nothing is new

@@ -212,7 +212,7 @@ private:
     if (m_pism) { // everything else as PETSc has it, as in PISM's finite elements
       NUNATAK_PETSC(SNESSetTolerances(m_snes, PETSC_DEFAULT, PETSC_DEFAULT, PETSC_DEFAULT,
                                       2 * m_options.max_steps, PETSC_DEFAULT));
-      NUNATAK_PETSC(SNESSetConvergenceHistory(m_snes, nullptr, nullptr, PETSC_DEFAULT, PETSC_TRUE));
+      NUNATAK_PETSC(SNESSetConvergenceHistory(m_snes, nullptr, nullptr, PETSC_DECIDE, PETSC_TRUE));
       NUNATAK_PETSC(SNESSetFromOptions(m_snes));
       return;
     }

@@ -62,12 +62,19 @@ def test_reserved_names(nunatak, tmp_path, option, name):
 
 @pytest.mark.parametrize("option", ["-o", *OUTPUTS, "-snapshot_file"])
 @pytest.mark.parametrize("name, why", [("a" * 252, "of at most 2"), ("caf\udce9.nc", "expected a file name in UTF-8"),
+                                       (" x.nc", "begin with a blank"), ("c://x.nc", "no '://'"),
                                        ("a\nb.nc", "without control characters"), ("a\x1b[31mb.nc", "without control characters")])
 def test_names_that_cannot_be_written(nunatak, tmp_path, option, name, why):
     every = ("-snapshot_every", "1") if option == "-snapshot_file" else ()
     run = nunatak(*DOME, *every, option, name)
     refused(run, f"option {option}: '", why)
     assert "step " not in run.out and "\x1b" not in run.err and not any(tmp_path.iterdir())
+
+
+def test_names_that_mpi_io_would_cut(nunatak):
+    for io_format, name in (("pnetcdf", "c:x.nc"), ("netcdf4", "a\\b.nc")):
+        refused(run := nunatak(*DOME, "-io_format", io_format, "-o", name), f"file '{name}': expected a path without ':' and")
+        assert "step " not in run.out
 
 
 def test_names_as_long_as_they_may_be(nunatak, tmp_path):
@@ -168,6 +175,7 @@ def test_a_limit_of_the_size_of_files(tmp_path, command, name):
 @pytest.mark.parametrize("io_format", ["netcdf4", "pnetcdf", "hybrid"])
 def test_a_limit_of_the_size_of_files_on_several_ranks(nunatak, tmp_path, io_format):
     """Before values are sent: MPI-IO and HDF5 may wait for ever after an error of one rank."""
-    run = nunatak("-init", "marine", "-grid_dx", "32km", *RUN[2:], "-o", "x.nc", "-io_format", io_format, ranks=3,
-                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000000, 5000000)))
-    refused(run, "x.nc.tmp': no room for ", "File too large (ulimit -f: 5000000 bytes)")
+    limit = 24000000  # shared memory of Open MPI 5: 16 MiB
+    run = nunatak("-init", "marine", "-grid_dx", "16km", *RUN[2:], "-o", "x.nc", "-io_format", io_format, ranks=3,
+                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    refused(run, "x.nc.tmp': no room for ", f"File too large (ulimit -f: {limit} bytes)")

@@ -66,6 +66,8 @@ def test_counts_of_a_step_are_those_of_pism(run, tmp_path):
             "LD_PRELOAD": library, "NUNATAK_COUNTS": str(tmp_path / "c.csv")})
         found.append((compare_counts.counts_of(tmp_path / "c.csv", "nunatak", 4), report["ssa"]["steps"], report["ssa"]["linear_iterations"]))
     (few, *first), (many, *last) = found
+    if tuple(int(n) for n in report["versions"]["PETSc"].split(".")[:2]) >= (3, 22):  # a reduction more for each use of the preconditioner
+        stored["parts"]["SSA, linear solves"]["reductions"] += stored["linear"] + stored["nonlinear"]
     narrower = sum(report["grid"][axis] for axis in ("Mx", "My")) / sum(stored["grid"])
     for part, parent in stored["parts"].items():
         as_often = {"SSA": (last[0] - first[0]) / stored["nonlinear"], "SSA, linear solves": (last[1] - first[1]) / stored["linear"]}.get(part, 2)
