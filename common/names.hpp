@@ -25,8 +25,7 @@ bool is_subfile_of(const std::string& name, const std::string& whole);
 /// allow, and none that io takes itself (manifest.jsonl, NAME.tmp, NAME.lock).
 void require_name(const std::string& path, const std::string& suffix, const std::string& what);
 
-/// Error, which begins with `what`, if NetCDF-C would not take `path` for a path: it skips a blank
-/// at the beginning, and takes what has :// for an address.
+/// Error, which begins with `what`, where NetCDF-C would skip a blank or find an address (://).
 void require_path(const std::string& path, const std::string& what);
 
 } // namespace nunatak

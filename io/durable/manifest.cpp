@@ -51,6 +51,7 @@ std::size_t natural(const Json& line, const char* key) {
   return number.get<std::size_t>();
 }
 
+/// Earlier versions wrote lines with the state "intent" (skipped), shared sums, CRC-32 (ignored).
 ManifestEntry entry_of(const Json& line) {
   ManifestEntry e;
   e.name = line.at("name").get<std::string>();
@@ -60,9 +61,10 @@ ManifestEntry entry_of(const Json& line) {
   e.step = line.at("step").get<std::int64_t>();
   e.records = natural(line, "records");
   e.grows = line.value("grows", false);
-  if (!line.contains("sums")) return e;
+  if (!line.contains("sums") || line.contains("files")) return e;
   if (line.contains("first_record")) e.first_record = natural(line, "first_record");
-  e.metadata = line.value("metadata", "");
+  const std::string metadata = line.value("metadata", "");
+  if (metadata.rfind("schema:", 0) == 0) e.metadata = metadata; // else of an earlier version
   e.sums.emplace();
   for (const auto& [variable, texts] : line.at("sums").items()) {
     for (const Json& text : texts)
@@ -174,6 +176,7 @@ Manifest parse_manifest(const std::string& text) {
     if (json.is_discarded()) continue; // cut off by a crash, and ended by a later run
     try {
       const std::string state = json.at("state");
+      if (state == "intent") continue;
       if (state == "saved") {
         const SavedEntry saved = saved_entry_of(json);
         manifest.saved[saved.name] = saved;

@@ -257,8 +257,7 @@ OpenFormat find_format(MPI_Comm comm, const Options& chosen, const Topology& top
   };
 }
 
-/// ROMIO takes text before a colon for a file system, and removes it; NetCDF-C takes a backslash
-/// for the end of a folder.
+/// ROMIO removes text before a colon; NetCDF-C takes a backslash for the end of a folder.
 void require_path_for(const Options& options, const std::string& path) {
   if (uses_mpi_io(options) && path.find_first_of(":\\") != std::string::npos)
     throw Error("file '" + path + "': expected a path without ':' and '\\' (MPI-IO), found one");

@@ -53,8 +53,8 @@ public:
     bool unlimited = false;
   };
 
-  /// Collective. Error if it is missing, unreadable, not NetCDF, too short, a subfile. `comm` must
-  /// outlive it.
+  /// Collective. Error if missing, unreadable, not NetCDF, too short, a subfile. `comm` outlives
+  /// it.
   Reader(std::string path, MPI_Comm comm, ReadOptions options = {});
   /// Collective with ReadBy::parallel.
   ~Reader();

@@ -74,9 +74,9 @@ bool belongs_to(const NamedFile& of, const NamedFile& other) {
 }
 
 void check_pair(const NamedFile& a, const NamedFile& b) {
+  if (is_read(a.use) && is_read(b.use)) return;
   const std::string what =
       "options " + a.option + " '" + a.path + "' and " + b.option + " '" + b.path + "': expected ";
-  if (is_read(a.use) && is_read(b.use)) return;
   const bool may_replace = a.may_replace == b.option || b.may_replace == a.option;
   if (!is_prefix(a.use) && !is_prefix(b.use) && is_same(a, b)) {
     if (may_replace) return;
@@ -98,7 +98,9 @@ std::string suffix_of(FileUse use) {
 }
 
 /// Refuses names that could not be written at the end of the run.
-void check_name(const NamedFile& file, const std::string& what) {
+void check_name(const NamedFile& file) {
+  const std::string what = "option " + file.option + ": '" + printable(file.path) + "': ";
+  require_path(file.path, what);
   require_name(file.path, suffix_of(file.use), what);
   if (file.use == FileUse::netcdf && !is_regular_or_new(file.path))
     throw Error(what + "expected a file, found something that is not a regular one");
@@ -137,9 +139,7 @@ void check_files(const std::vector<NamedFile>& all, bool overwrite) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(files),
                [](const NamedFile& f) { return !f.path.empty(); });
   for (const NamedFile& file : files) {
-    const std::string what = "option " + file.option + ": '" + printable(file.path) + "': ";
-    require_path(file.path, what);
-    if (!is_read(file.use)) check_name(file, what);
+    if (!is_read(file.use)) check_name(file);
   }
   for (auto a = files.begin(); a != files.end(); ++a) {
     for (auto b = a + 1; b != files.end(); ++b) check_pair(*a, *b);

@@ -355,8 +355,7 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   std::vector<Method> methods = methods_of(options, workload.order, comm);
   const std::vector<io::ReadBy> reads = reads_of(options.read);
   std::vector<NamedFile> files = {{"-report", options.json}};
-  for (const std::string& file : workload.files)
-    files.push_back({"-workload", file, FileUse::read});
+  for (const auto& file : workload.files) files.push_back({"-workload", file, FileUse::read});
   World().on_rank_0([&] { check_files(files); });
   const std::uint64_t bytes =
       workload.bytes(false) + workload.bytes(true) * static_cast<std::uint64_t>(options.records);

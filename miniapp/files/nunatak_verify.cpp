@@ -38,9 +38,8 @@ void run(const std::vector<std::string>& words, const std::string& json) {
   World().on_rank_0([&] {
     std::vector<NamedFile> files{{"-report", json}}; // which is none of the files that are verified
     const std::string manifest = json.empty() ? "" : manifest_of(json);
-    for (const auto& line : io::parse_manifest(io::read_manifest(manifest)).files)
-      files.push_back(
-          {"FILE", std::filesystem::path(json).parent_path() / line.first, FileUse::read});
+    for (const auto& [name, lines] : io::parse_manifest(io::read_manifest(manifest)).files)
+      files.push_back({"FILE", std::filesystem::path(json).replace_filename(name), FileUse::read});
     for (const std::string& word : words) files.push_back({"FILE", word, FileUse::read});
     check_files(files);
   });

@@ -83,10 +83,9 @@ void ToolOptions::check() const {
                                     {"-machine", ranks.machine.file, FileUse::read},
                                     {"-o", output, FileUse::netcdf},
                                     {"-report", report}};
-    if (std::filesystem::is_directory(kit.answers)) {
+    if (std::filesystem::is_directory(kit.answers))
       for (const auto& answer : std::filesystem::directory_iterator(kit.answers))
         files.push_back({"-check", answer.path().string(), FileUse::read});
-    }
     check_files(files);
   });
   ranks.check();

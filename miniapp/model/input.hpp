@@ -316,14 +316,11 @@ public:
   /// Which ranks read, and the cost so far. Collective.
   nlohmann::json report() const {
     const io::ReadSummary s = io::summarize(m_comm, m_reader.statistics());
-    return {{"file", m_reader.path()},
-            {"read", io::word_of(m_reader.by())},
-            {"open", min_mean_max(s.open)},
-            {"values", min_mean_max(s.read)},
-            {"scatter", min_mean_max(s.scatter)},
-            {"bytes", s.bytes},
-            {"operations", s.operations},
-            {"sent_bytes", s.sent_bytes},
+    const auto seconds = min_mean_max;
+    return {{"file", m_reader.path()},       {"read", io::word_of(m_reader.by())},
+            {"open", seconds(s.open)},       {"values", seconds(s.read)},
+            {"scatter", seconds(s.scatter)}, {"bytes", s.bytes},
+            {"operations", s.operations},    {"sent_bytes", s.sent_bytes},
             {"opening_ranks", s.openers}};
   }
 
@@ -405,7 +402,7 @@ public:
   }
 
   std::optional<double> time() const { return m_time; } ///< s
-  /// "records digest" of a series ("spatial", "timeseries") of the writing run at this time.
+  /// "records digest" of a series ("spatial", ...) of the writing run; "": none, or version 1.0.0.
   std::string series(const std::string& name) const {
     return m_reader.text("", "model_" + name + "_series").value_or("");
   }

@@ -138,8 +138,13 @@ Output::Series Output::open_series(const std::string& name, const std::string& p
           io::require_intact(m_ranks.comm(), path);
         old.emplace(path, schema, m_grid, calendar_days(m_model.initial().time()), longest_gap,
                     m_ranks.comm(), input_options(m_options));
-        series.kept = SeriesMark::of(m_model.initial().series(name));
-        old->require_own(series.kept, schema, m_ranks.patch());
+        if (const std::string mark = m_model.initial().series(name); !mark.empty()) {
+          series.kept = SeriesMark::of(mark);
+          old->require_own(series.kept, schema, m_ranks.patch());
+        } else {
+          m_log.line(path +
+                     ": the state is of an earlier version, which did not name its series");
+        }
       }
     } catch (const Error& error) {
       throw Error("option -" + name + "_file: this run continues another one, but not its file '" +

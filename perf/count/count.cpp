@@ -148,13 +148,16 @@ int end_event(int event, int, void*, void*, void*, void*) {
   return 0;
 }
 
-/// PETSc calls begin_event() and end_event() from now on. Up to PETSc 3.19, and since then.
+/// PETSc calls begin_event() and end_event() from now on: by PetscLogSet (3.18) or, where that is
+/// gone (3.22), by another function, which may be called once.
 int set_hooks() {
-  static const auto old = next<int(EventHook, EventHook)>("PetscLogSet");
-  if (old != nullptr) return old(begin_event, end_event);
-  static const auto set =
+  static const auto set = next<int(EventHook, EventHook)>("PetscLogSet");
+  if (set != nullptr) return set(begin_event, end_event);
+  static const auto begin =
       next<int(EventHook, EventHook, void*, void*)>("PetscLogLegacyCallbacksBegin");
-  static const int error = set(begin_event, end_event, nullptr, nullptr); // once
+  constexpr int not_supported = 56; // PETSC_ERR_SUP
+  static const int error =
+      begin == nullptr ? not_supported : begin(begin_event, end_event, nullptr, nullptr);
   return error;
 }
 

@@ -133,6 +133,13 @@ TEST_CASE("lines of a manifest that no run has written are complaints, and nothi
       CHECK(message([&] { io::require_intact(MPI_COMM_SELF, path); }) == "no error");
       std::ofstream(manifest) << good.dump() << "\n";
     }
+    // lines of earlier versions: intents do not count, CRC-32 and sets are not compared
+    std::ofstream(manifest, std::ios::app)
+        << with({{"state", "intent"}, {"size", 1}}) << "\n"
+        << with({{"metadata", "crc32:01234567"}, {"checksum", "crc32:01234567"}}) << "\n"
+        << with({{"name", "victim"}, {"size", 4}, {"files", 2}, {"of", "x"}, {"set", "crc32:1"}})
+        << "\n";
+    CHECK(complaints_of(manifest).empty());
     // a record that the file does not have
     std::ofstream(manifest, std::ios::app)
         << with({{"records", 2}, {"sums", {{"thk", {"00", "00"}}, {"no", {"00"}}}}}) << "\n";

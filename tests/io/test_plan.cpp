@@ -104,9 +104,8 @@ public:
 struct PlannedAndCounted {
   io::Work planned, ranks, servers;
 };
-PlannedAndCounted plan_and_write(MPI_Comm comm, const Scratch& scratch, const std::string& method) {
-  const io::Options options = io::parse_method(method, {});
-  io::Writer writer(comm, options);
+PlannedAndCounted plan_and_write(MPI_Comm comm, const Scratch& scratch, io::Writer& writer) {
+  const io::Options options = writer.options();
   const auto file = writer.open(scratch / "ex.nc", planned_state());
   put_state(*file, io::rank_in(comm), io::size_of(comm));
   file->end_record();
@@ -140,16 +139,17 @@ TEST_CASE("a plan has the messages, bytes and calls of the writer") {
                                       "auto:1"),
                     more = GENERATE("", "/buffer=1KiB", "/stripe=512/ranks_per_node=2");
   INFO(layout << more);
-  const PlannedAndCounted direct =
-      plan_and_write(MPI_COMM_WORLD, scratch, "direct/" + layout + more);
+  const auto planned = [&](const std::string& method) {
+    return plan_and_write(MPI_COMM_WORLD, scratch, *writer_of(method));
+  };
+  const PlannedAndCounted direct = planned("direct/" + layout + more);
   check_messages(direct.planned, direct.ranks);
   check_writes(direct.planned, direct.ranks);
   if (layout != "native") return;
-  const PlannedAndCounted serial = plan_and_write(MPI_COMM_WORLD, scratch, "serial" + more);
+  const PlannedAndCounted serial = planned("serial" + more);
   check_messages(serial.planned, serial.ranks);
   CHECK(serial.planned.written_bytes == serial.ranks.written_bytes);
-  CHECK(plan_and_write(MPI_COMM_WORLD, scratch, "pnetcdf" + more).planned.written_bytes ==
-        serial.ranks.written_bytes);
+  CHECK(planned("pnetcdf" + more).planned.written_bytes == serial.ranks.written_bytes);
 }
 
 TEST_CASE("a plan has what clients send and servers write") {
@@ -157,9 +157,8 @@ TEST_CASE("a plan has what clients send and servers write") {
                     more = GENERATE("", "/buffer=4KiB", "/box");
   if (!has_room_for(transport)) return;
   const Scratch scratch;
-  with_servers(transport, [&](MPI_Comm comm) {
-    const PlannedAndCounted found =
-        plan_and_write(comm, scratch, "direct/transport=" + transport + more);
+  compute(transport, "direct" + more, [&](io::Writer& writer, MPI_Comm comm) {
+    const PlannedAndCounted found = plan_and_write(comm, scratch, writer);
     check_messages(found.planned, found.ranks);
     if (io::rank_in(comm) == 0) check_writes(found.planned, found.servers);
   });
