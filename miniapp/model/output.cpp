@@ -142,8 +142,7 @@ Output::Series Output::open_series(const std::string& name, const std::string& p
           series.kept = SeriesMark::of(mark);
           old->require_own(series.kept, schema, m_ranks.patch());
         } else {
-          m_log.line(path +
-                     ": the state is of an earlier version, which did not name its series");
+          m_log.line(path + ": the state is of an earlier version and names no series");
         }
       }
     } catch (const Error& error) {
