@@ -1,5 +1,6 @@
 #include "io/data/box.hpp"
 
+#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -96,6 +97,37 @@ std::size_t place_in(const Box& box, const Box& part) {
   for (std::size_t d = 0; d < box.start.size(); ++d)
     place = place * box.count[d] + part.start[d] - box.start[d];
   return place;
+}
+
+void copy_values(const Box& part, const Box& from_box, const std::byte* from, const Box& to_box,
+                 std::byte* to, std::size_t size) {
+  from += place_in(from_box, part) * size;
+  to += place_in(to_box, part) * size;
+  // Dimensions from d on are one run: they are whole in both boxes, perhaps but for the first.
+  std::size_t d = part.count.size(), run = size, from_step = size, to_step = size;
+  for (bool is_whole = true; d > 0 && is_whole;) {
+    d -= 1;
+    is_whole = part.count[d] == from_box.count[d] && part.count[d] == to_box.count[d];
+    run *= part.count[d];
+    from_step *= from_box.count[d];
+    to_step *= to_box.count[d];
+  }
+  if (d == 0) {
+    std::memcpy(to, from, run);
+    return;
+  }
+  d -= 1;
+  const Indices counts(part.count.begin(), part.count.begin() + d);
+  Indices index(d, 0);
+  do {
+    std::size_t f = 0, t = 0; // index of dimension d
+    for (std::size_t e = 0; e < d; ++e) {
+      f = (f + index[e]) * from_box.count[e + 1];
+      t = (t + index[e]) * to_box.count[e + 1];
+    }
+    for (std::size_t n = 0; n < part.count[d]; ++n)
+      std::memcpy(to + (t + n) * to_step, from + (f + n) * from_step, run);
+  } while (next_index(index, counts));
 }
 
 } // namespace nunatak::io

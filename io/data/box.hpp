@@ -113,6 +113,11 @@ using Boxes = std::vector<std::vector<Box>>;
 /// Offset, in values of `box`, of the first value of `part`, which lies in `box`.
 std::size_t place_in(const Box& box, const Box& part);
 
+/// Copies the values of `part`, of `size` bytes each, from their places in the row-major values of
+/// a box to those in the ones of another; it lies in both.
+void copy_values(const Box& part, const Box& from_box, const std::byte* from, const Box& to_box,
+                 std::byte* to, std::size_t size);
+
 /// "(0, 2)"
 std::string in_words(const Indices& numbers);
 

@@ -4,43 +4,94 @@
 #include "io/data/message_bytes.hpp"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 #include <utility>
 
 namespace nunatak::io {
 
 namespace {
 
-/// Those of `mine` that meet one of `boxes`.
-std::vector<Transfer> transfers_between(const std::vector<Box>& mine,
-                                        const std::vector<Box>& boxes) {
-  std::vector<Transfer> transfers;
-  std::size_t elements = 0;
+void find_meetings(const std::vector<Box>& mine, Channel::Crossing& crossing) {
   for (std::size_t n = 0; n < mine.size(); ++n) {
-    for (std::size_t b = 0; b < boxes.size(); ++b) {
-      if (!do_meet(mine[n], boxes[b])) continue;
-      transfers.push_back({n, b, meet(mine[n], boxes[b]), elements});
-      elements += transfers.back().box.elements();
+    for (std::size_t b = 0; b < crossing.written.size(); ++b) {
+      if (!do_meet(mine[n], crossing.written[b])) continue;
+      crossing.meetings.push_back({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(b)});
+      crossing.elements += meet(mine[n], crossing.written[b]).elements();
     }
   }
-  return transfers;
+  crossing.meetings.shrink_to_fit();
 }
 
-/// Those of `mine` that have a part in a channel to another rank.
-OwnBoxes boxes_in(const Channel& channel, const OwnBoxes& mine) {
-  std::vector<std::set<std::size_t>> used(mine.lists.size());
-  std::vector<bool> is_done(channel.lists.size(), false);
-  for (const Channel::Segment& segment : channel.segments) {
-    if (is_done[segment.list]) continue;
-    is_done[segment.list] = true;
-    for (const Transfer& transfer : channel.lists[segment.list])
-      used[mine.list_of[segment.put]].insert(transfer.from);
+/// The sender's boxes that have a part in a channel.
+OwnBoxes boxes_in(const Channel& channel) {
+  const std::vector<std::vector<Box>>& lists = channel.boxes->lists;
+  std::vector<std::vector<bool>> is_used(lists.size());
+  for (const Channel::Crossing& crossing : channel.crossings) {
+    is_used[crossing.list].resize(lists[crossing.list].size(), false);
+    for (const Channel::Meeting& m : crossing.meetings) is_used[crossing.list][m.from] = true;
   }
-  OwnBoxes boxes{std::vector<std::vector<Box>>(used.size()), mine.list_of};
-  for (std::size_t l = 0; l < used.size(); ++l) {
-    for (const std::size_t n : used[l]) boxes.lists[l].push_back(mine.lists[l][n]);
+  OwnBoxes boxes{std::vector<std::vector<Box>>(lists.size()), channel.boxes->list_of};
+  for (std::size_t l = 0; l < lists.size(); ++l) {
+    for (std::size_t n = 0; n < is_used[l].size(); ++n) {
+      if (is_used[l][n]) boxes.lists[l].push_back(lists[l][n]);
+    }
   }
+  return boxes;
+}
+
+// Boxes in a message: numbers in groups of 7 bits, lowest first, the last one below 128; start and
+// count as differences to the box before, of either sign (fold). A cell takes 2 bytes.
+std::uint64_t fold(std::uint64_t difference) { return (difference << 1) ^ -(difference >> 63); }
+std::uint64_t unfold(std::uint64_t number) { return (number >> 1) ^ -(number & 1); }
+
+/// f(number) for all numbers in their order; f may set them, and lengths of lists follow.
+template <class F> void for_each_number(OwnBoxes& boxes, const F& f) {
+  const auto size_of_list = [&](auto& list) {
+    std::uint64_t n = list.size();
+    f(n);
+    list.resize(n);
+  };
+  const auto after = [&](std::size_t& number, std::size_t before) {
+    std::uint64_t difference = fold(number - before);
+    f(difference);
+    number = before + unfold(difference);
+  };
+  size_of_list(boxes.lists);
+  for (std::vector<Box>& list : boxes.lists) {
+    size_of_list(list);
+    std::uint64_t n = list.empty() ? 0 : list[0].start.size(); // dimensions
+    f(n);
+    Box before{Indices(n, 0), Indices(n, 0)};
+    for (Box& box : list) {
+      if (box.start.size() != n) box = before;
+      for (std::size_t d = 0; d < n; ++d) {
+        after(box.start[d], before.start[d]);
+        after(box.count[d], before.count[d]);
+      }
+      before = box;
+    }
+  }
+  size_of_list(boxes.list_of);
+  for (std::size_t& list : boxes.list_of) after(list, 0);
+}
+
+Bytes packed(OwnBoxes boxes) {
+  Bytes bytes;
+  for_each_number(boxes, [&](std::uint64_t number) {
+    for (; number >= 128; number >>= 7) bytes.push_back(static_cast<std::byte>(number | 128));
+    bytes.push_back(static_cast<std::byte>(number));
+  });
+  return bytes;
+}
+
+OwnBoxes unpacked(const std::byte* next) {
+  OwnBoxes boxes;
+  for_each_number(boxes, [&](std::uint64_t& number) {
+    number = 0;
+    for (unsigned shift = 0, more = 1; more != 0; shift += 7, ++next) {
+      number |= (static_cast<std::uint64_t>(*next) & 127) << shift;
+      more = static_cast<unsigned>(*next) >> 7;
+    }
+  });
   return boxes;
 }
 
@@ -51,34 +102,45 @@ std::size_t index_in(const std::vector<int>& aggregators, int rank) {
 
 } // namespace
 
-inline auto members(const OwnBoxes& o) { return std::tie(o.lists, o.list_of); }
-
 void OwnBoxes::add(std::vector<Box> boxes) {
   const auto found = std::find(lists.begin(), lists.end(), boxes);
   list_of.push_back(static_cast<std::size_t>(found - lists.begin()));
   if (found == lists.end()) lists.push_back(std::move(boxes));
 }
 
-Channel make_channel(int rank, const Round& round, const OwnBoxes& boxes, std::size_t a) {
+std::size_t Channel::memory() const {
+  std::size_t n_boxes = 0, n_meetings = 0;
+  for (const Crossing& c : crossings) {
+    n_boxes += c.written.size();
+    n_meetings += c.meetings.size();
+  }
+  if (boxes.use_count() == 1) {
+    for (const std::vector<Box>& list : boxes->lists) n_boxes += list.size();
+  }
+  return n_boxes * sizeof(Box) + n_meetings * sizeof(Meeting);
+}
+
+Channel make_channel(int rank, const Round& round, std::shared_ptr<const OwnBoxes> boxes,
+                     std::size_t a) {
   Channel channel;
   channel.rank = rank;
-  std::vector<std::size_t> puts; // the first of each list
   for (std::size_t p = 0; p < round.boxes.size(); ++p) {
     const std::vector<Box>& written = round.boxes[p][a];
+    const std::size_t list = boxes->list_of[p];
     if (written.empty()) continue;
-    const auto found = std::find_if(puts.begin(), puts.end(), [&](std::size_t q) {
-      return boxes.list_of[q] == boxes.list_of[p] && round.boxes[q][a] == written;
-    });
-    const auto list = static_cast<std::size_t>(found - puts.begin());
-    if (found == puts.end()) {
-      puts.push_back(p);
-      channel.lists.push_back(transfers_between(boxes.lists[boxes.list_of[p]], written));
+    auto c = std::find_if(
+        channel.crossings.begin(), channel.crossings.end(),
+        [&](const Channel::Crossing& o) { return o.list == list && o.written == written; });
+    if (c == channel.crossings.end()) {
+      c = channel.crossings.insert(c, {list, written, {}, 0});
+      find_meetings(boxes->lists[list], *c);
     }
-    if (channel.lists[list].empty()) continue;
-    const Transfer& last = channel.lists[list].back();
-    channel.segments.push_back({p, list, channel.bytes});
-    channel.bytes += whole_words((last.before + last.box.elements()) * bytes_of(round.types[p]));
+    if (c->elements == 0) continue;
+    channel.segments.push_back(
+        {p, static_cast<std::size_t>(c - channel.crossings.begin()), channel.bytes});
+    channel.bytes += whole_words(c->elements * bytes_of(round.types[p]));
   }
+  channel.boxes = std::move(boxes);
   return channel;
 }
 
@@ -100,7 +162,7 @@ std::vector<Channel> trade(MPI_Comm comm, const std::vector<int>& aggregators, c
   for (const Channel& c : sends) {
     const auto r = static_cast<std::size_t>(c.rank);
     if (r == self) continue;
-    out[r] = Packer(boxes_in(c, round.mine)).bytes();
+    out[r] = packed(boxes_in(c));
     n_out[r] = out[r].size();
   }
   MPI_Alltoall(n_out.data(), 1, MPI_UINT64_T, n_in.data(), 1, MPI_UINT64_T, comm);
@@ -113,9 +175,9 @@ std::vector<Channel> trade(MPI_Comm comm, const std::vector<int>& aggregators, c
   exchange(comm, from, to);
   std::vector<Channel> receives;
   for (const Message& m : from) {
-    const auto boxes = Unpacker(m.data).take<OwnBoxes>();
-    receives.push_back(
-        make_channel(m.rank, round, boxes, index_in(aggregators, static_cast<int>(self))));
+    receives.push_back(make_channel(m.rank, round,
+                                    std::make_shared<const OwnBoxes>(unpacked(m.data)),
+                                    index_in(aggregators, static_cast<int>(self))));
   }
   return receives;
 }
@@ -129,6 +191,11 @@ Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round
     plan.receives.push_back(std::move(*own));
     plan.sends.erase(own);
   }
+  // Each begins with another one.
+  std::rotate(plan.sends.begin(),
+              std::find_if(plan.sends.begin(), plan.sends.end(),
+                           [&](const Channel& c) { return c.rank > rank; }),
+              plan.sends.end());
   const std::size_t self = index_in(aggregators, rank);
   plan.targets.resize(round.boxes.size());
   for (std::size_t p = 0; p < round.boxes.size() && self < aggregators.size(); ++p) {
@@ -142,14 +209,17 @@ Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round
     }
   };
   for_each_part([](Target& target, const Box& part) { target.elements += part.elements(); });
+  bool are_covered = true;
   for (std::size_t p = 0; p < plan.targets.size(); ++p) {
     for (Target& target : plan.targets[p]) {
+      are_covered = are_covered && target.is_covered();
       target.offset = plan.target_bytes;
       if (target.is_covered()) target.parts = {target.box};
       if (target.elements > 0)
         plan.target_bytes += whole_words(target.box.elements() * bytes_of(round.types[p]));
     }
   }
+  if (are_covered) return plan;
   for_each_part([](Target& target, const Box& part) {
     if (!target.is_covered()) target.parts.push_back(part);
   });
@@ -157,20 +227,40 @@ Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round
 }
 
 std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
-                      const std::vector<Message>& sends, std::size_t largest) {
+                      const std::vector<Message>& sends, const OnMessage& fill,
+                      const OnMessage& take, std::size_t largest) {
   constexpr int tag = 20614; // unique on this communicator
-  std::vector<MPI_Request> requests;
-  for (const bool are_sends : {false, true}) {
-    for (const Message& m : are_sends ? sends : receives) { // parts of a message arrive in order
-      for (std::size_t at = 0; at < m.size; at += largest) {
-        const int size = static_cast<int>(std::min(largest, m.size - at));
-        MPI_Request* const request = &requests.emplace_back(MPI_REQUEST_NULL);
-        are_sends ? MPI_Isend(m.data + at, size, MPI_BYTE, m.rank, tag, comm, request)
-                  : MPI_Irecv(m.data + at, size, MPI_BYTE, m.rank, tag, comm, request);
-      }
+  std::vector<MPI_Request> in, out;
+  std::vector<std::size_t> message_of;                                 // by request
+  std::vector<std::size_t> parts(receives.size(), 0);                  // that have not come
+  const auto for_each_part = [&](const Message& m, const auto& post) { // they arrive in order
+    for (std::size_t at = 0; at < m.size; at += largest)
+      post(m.data + at, static_cast<int>(std::min(largest, m.size - at)));
+  };
+  for (std::size_t n = 0; n < receives.size(); ++n) {
+    for_each_part(receives[n], [&](std::byte* data, int size) {
+      MPI_Irecv(data, size, MPI_BYTE, receives[n].rank, tag, comm, &in.emplace_back());
+      message_of.push_back(n);
+      parts[n] += 1;
+    });
+  }
+  for (std::size_t n = 0; n < sends.size(); ++n) {
+    if (fill) fill(n);
+    for_each_part(sends[n], [&](const std::byte* data, int size) {
+      MPI_Isend(data, size, MPI_BYTE, sends[n].rank, tag, comm, &out.emplace_back());
+    });
+  }
+  std::vector<int> come(in.size());
+  int n_come = 0;
+  for (;;) {
+    MPI_Waitsome(static_cast<int>(in.size()), in.data(), &n_come, come.data(), MPI_STATUSES_IGNORE);
+    if (n_come == MPI_UNDEFINED) break; // all have
+    for (int r = 0; r < n_come; ++r) {
+      const std::size_t n = message_of[static_cast<std::size_t>(come[static_cast<std::size_t>(r)])];
+      if (--parts[n] == 0 && take) take(n);
     }
   }
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  MPI_Waitall(static_cast<int>(out.size()), out.data(), MPI_STATUSES_IGNORE);
   return static_cast<std::int64_t>(sends.size());
 }
 

@@ -9,9 +9,8 @@
 // A round is what is moved at once: puts, each of one variable and record, the same on every rank.
 // No rank knows the boxes of all. Each sends an aggregator those of its own that go there
 // (trade()), and both sides find the same transfers from them (make_channel()). Models write
-// hundreds of variables in the same boxes, which are kept and sent once; so are lists of transfers
-// where the boxes of the aggregator are the same, too. (With `auto` they are for variables within a
-// stripe.)
+// hundreds of variables in the same boxes, which are kept and sent once. Models of scattered cells
+// have a box for each cell: a plan keeps 8 bytes for what a box sends to another one.
 #pragma once
 
 #include "io/data/box.hpp"
@@ -21,6 +20,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
 namespace nunatak::io {
@@ -39,40 +40,61 @@ struct OwnBoxes {
 /// The puts of a round.
 struct Round {
   std::vector<Type> types;
-  OwnBoxes mine;
+  std::shared_ptr<const OwnBoxes> mine;
   std::vector<Boxes> boxes; ///< of each put what is written, by aggregator
 };
 
 /// The part of a box of the sender in a box of the receiver.
 struct Transfer {
-  std::size_t from = 0, to = 0; ///< which box of the sender's list, and of Round::boxes
-  Box box;
-  std::size_t before = 0; ///< elements of its list before it
+  std::size_t from = 0, to = 0; ///< which box of the sender's list, and of those written
+  const Box& mine;              ///< the sender's
+  Box box;                      ///< the part
+  std::size_t before = 0;       ///< elements in the message before it, of the same put
 };
 
-/// One message: the values of lists of transfers.
+/// One message: of some puts what one rank has in the boxes of another one.
 struct Channel {
+  struct Meeting {
+    std::uint32_t from = 0, to = 0;
+  };
+  /// A list of the sender's boxes and what is written, with all of both that meet.
+  struct Crossing {
+    std::size_t list = 0; ///< of OwnBoxes
+    std::vector<Box> written;
+    std::vector<Meeting> meetings;
+    std::size_t elements = 0;
+  };
   struct Segment {
-    std::size_t put = 0, list = 0, offset = 0; ///< bytes, a multiple of 8
+    std::size_t put = 0, crossing = 0, offset = 0; ///< bytes, a multiple of 8
   };
   int rank = 0; ///< of the other side
   std::size_t bytes = 0;
-  std::vector<std::vector<Transfer>> lists;
+  std::shared_ptr<const OwnBoxes> boxes; ///< the sender's; of another rank those that come here
+  std::vector<Crossing> crossings;
   std::vector<Segment> segments; ///< by put
 
   /// f(segment, transfer) in the order of the message.
   template <class F> void for_each(const F& f) const {
     for (const Segment& segment : segments) {
-      for (const Transfer& transfer : lists[segment.list]) f(segment, transfer);
+      const Crossing& c = crossings[segment.crossing];
+      std::size_t before = 0;
+      for (const Meeting& m : c.meetings) {
+        const Box& mine = boxes->lists[c.list][m.from];
+        const Transfer transfer{m.from, m.to, mine, meet(mine, c.written[m.to]), before};
+        f(segment, transfer);
+        before += transfer.box.elements();
+      }
     }
   }
+  std::size_t memory() const; ///< bytes of it, with boxes that nothing else refers to
 };
 
 /// The next multiple of the largest element.
 inline std::size_t whole_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
 /// What `rank`, which has `boxes`, sends to or receives from aggregator `a`. Local.
-Channel make_channel(int rank, const Round& round, const OwnBoxes& boxes, std::size_t a);
+Channel make_channel(int rank, const Round& round, std::shared_ptr<const OwnBoxes> boxes,
+                     std::size_t a);
 
 /// What this rank sends, also to itself, by aggregator: `aggregators` are their ranks. Local.
 std::vector<Channel> make_sends(const std::vector<int>& aggregators, const Round& round);
@@ -111,11 +133,16 @@ struct Message {
 /// messages would wait behind the values that go the same way, while cards rest.
 constexpr std::size_t largest_part = 60 << 10;
 
+/// What is done with message n of a list.
+using OnMessage = std::function<void(std::size_t n)>;
+
 /// Receive and send all; at most one message to and from each rank, none to itself, none of size 0.
-/// A message above `largest` bytes is sent in parts. Returns the number of messages sent.
-/// Nonblocking point to point; returns when all are complete.
+/// A message above `largest` bytes is sent in parts. `fill` is called before a message is sent,
+/// while the ones before it are on their way; `take` once a message has come, in any order. Returns
+/// the number of messages sent. Nonblocking point to point; returns when all are complete.
 std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
-                      const std::vector<Message>& sends, std::size_t largest = largest_part);
+                      const std::vector<Message>& sends, const OnMessage& fill = {},
+                      const OnMessage& take = {}, std::size_t largest = largest_part);
 
 /// The boxes of all ranks, one after the other; as many, of as many dimensions, on every rank.
 /// Collective: one gather to all.

@@ -11,12 +11,20 @@ namespace {
 
 struct Put {
   std::size_t v, record; ///< or no_record
-  Slabs slabs;           ///< the caller's, or copies
+  /// Of each box where its values lie, row-major; or the caller's slabs.
+  std::vector<const std::byte*> values = {};
+  Slabs slabs = {};
+
+  /// Copies a transfer to its place in the row-major values of `box`.
+  void copy(const Transfer& t, const Box& box, std::byte* to, Type type) const {
+    if (!slabs.empty()) return pack_into(box, to, slice(slabs[t.from], t.box), type);
+    copy_values(t.box, t.mine, values[t.from], box, to, bytes_of(type));
+  }
 };
 
 /// How the puts of a sequence of variables are moved, from the boxes of their hyperslabs.
 struct Schedule {
-  OwnBoxes mine;
+  std::shared_ptr<const OwnBoxes> mine;
   std::vector<Plan> plans; ///< by part
   /// Hyperslabs for the inner format, by part and put: the same on all ranks.
   std::vector<std::vector<std::int64_t>> n_slabs;
@@ -43,9 +51,10 @@ public:
       m_boxes[v] = m_boxes_of(m_schema, v);
       for (const auto& boxes : m_boxes[v]) m_bytes[v] += elements_of(boxes) * bytes_of(type_of(v));
     }
-    Put put{v, record, {}};
+    Slabs some;
+    some.reserve(slabs.size());
     for (const Hyperslab& slab : slabs) {
-      if (slab.elements() > 0) put.slabs.push_back(slab);
+      if (slab.elements() > 0) some.push_back(slab);
     }
     m_n_put += static_cast<std::int64_t>(slabs.size());
     const bool is_further_part =
@@ -53,16 +62,22 @@ public:
     if (!is_further_part && (!m_waiting.has_room(m_bytes[v]) || m_n_slabs > most_slabs))
       move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
-    if (n_parts > 1) return move({put}, n_parts);
-    m_waiting.keep(put.slabs, type_of(v));
-    m_n_slabs += slabs.size();
-    if (is_further_part) {
-      Slabs& before = m_puts.back().slabs;
-      before.insert(before.end(), put.slabs.begin(), put.slabs.end());
-      return;
+    if (n_parts > 1) {
+      OwnBoxes mine;
+      mine.add({some.begin(), some.end()});
+      return move({{v, record, {}, std::move(some)}}, std::move(mine), n_parts);
     }
-    m_puts.push_back(std::move(put));
-    m_waiting.add(m_bytes[v]);
+    m_waiting.keep(some, type_of(v));
+    m_n_slabs += slabs.size();
+    if (!is_further_part) {
+      end_put();
+      m_puts.push_back({v, record});
+      m_waiting.add(m_bytes[v]);
+    }
+    for (const Hyperslab& slab : some) {
+      m_last.push_back(slab);
+      m_puts.back().values.push_back(slab.data);
+    }
   }
 
   void wait() override {
@@ -104,17 +119,23 @@ private:
     m_work.exchange_seconds += MPI_Wtime() - start;
   }
 
+  /// Nothing more comes of the last put.
+  void end_put() {
+    if (!m_puts.empty()) m_mine.add(std::exchange(m_last, {}));
+  }
+
   void move_pending() {
-    if (!m_puts.empty()) move(m_puts, 1);
+    end_put();
+    if (!m_puts.empty()) move(m_puts, std::exchange(m_mine, {}), 1);
     m_puts.clear();
     m_waiting.clear();
     m_n_slabs = 0;
   }
 
   /// Move the puts to the aggregators, which write them, in `n_parts` steps.
-  void move(const std::vector<Put>& puts, std::size_t n_parts) {
+  void move(const std::vector<Put>& puts, OwnBoxes mine, std::size_t n_parts) {
     const Schedule* schedule = nullptr;
-    timed([&] { schedule = &schedule_of(puts, n_parts); });
+    timed([&] { schedule = &schedule_of(puts, std::move(mine), n_parts); });
     for (std::size_t part = 0; part < n_parts; ++part) {
       timed([&] { move_values(schedule->plans[part], puts); });
       write(schedule->plans[part], schedule->n_slabs[part], puts);
@@ -123,19 +144,15 @@ private:
   }
 
   /// The schedule for the puts of all ranks. One small reduction.
-  const Schedule& schedule_of(const std::vector<Put>& puts, std::size_t n_parts) {
+  const Schedule& schedule_of(const std::vector<Put>& puts, OwnBoxes mine, std::size_t n_parts) {
     std::vector<std::size_t> variables;
-    OwnBoxes mine;
-    for (const Put& put : puts) {
-      variables.push_back(put.v);
-      mine.add({put.slabs.begin(), put.slabs.end()});
-    }
-    if (m_schedules.count(variables) == 0 && m_n_kept > most_kept) {
+    for (const Put& put : puts) variables.push_back(put.v);
+    if (m_schedules.count(variables) == 0 && m_bytes_kept > most_kept) {
       m_schedules.clear();
-      m_n_kept = 0;
+      m_bytes_kept = 0;
     }
     Schedule& schedule = m_schedules[variables];
-    const bool has_changed = schedule.plans.empty() || !(schedule.mine == mine);
+    const bool has_changed = schedule.plans.empty() || !(*schedule.mine == mine);
     std::int64_t of_all[] = {has_changed ? 1 : 0, m_n_put, -m_n_put};
     MPI_Allreduce(MPI_IN_PLACE, of_all, 3, MPI_INT64_T, MPI_MAX, m_comm);
     if (of_all[1] != -of_all[2])
@@ -144,7 +161,7 @@ private:
                   std::to_string(-of_all[2]) + " to " + std::to_string(of_all[1]) +
                   " in this file so far");
     if (of_all[0] == 0) return schedule;
-    schedule = {std::move(mine), {}, {}};
+    schedule = {std::make_shared<const OwnBoxes>(std::move(mine)), {}, {}};
     plan(schedule, puts, n_parts);
     return schedule;
   }
@@ -165,9 +182,7 @@ private:
       schedule.plans.push_back(
           make_plan(m_rank, m_aggregators, round, std::move(sends), std::move(receives)));
       for (const auto* channels : {&schedule.plans.back().sends, &schedule.plans.back().receives}) {
-        for (const Channel& c : *channels) {
-          for (const auto& list : c.lists) m_n_kept += list.size();
-        }
+        for (const Channel& c : *channels) m_bytes_kept += c.memory();
       }
       std::vector<std::int64_t>& n = schedule.n_slabs.emplace_back(puts.size(), 0);
       for (std::size_t p = 0; p < puts.size(); ++p) {
@@ -194,32 +209,31 @@ private:
       in += c.bytes;
     }
     for (const Channel& c : plan.sends) {
-      c.for_each([&](const Channel::Segment& s, const Transfer& t) {
-        const auto& [v, record, slabs] = puts[s.put];
-        pack(slice(slabs[t.from], t.box), type_of(v),
-             out + s.offset + t.before * bytes_of(type_of(v)));
-      });
       sends.push_back({c.rank, out, c.bytes});
       out += c.bytes;
       const auto sent = static_cast<std::int64_t>(c.bytes);
       m_work.message_bytes += sent;
       if (node_of(c.rank) != node_of(m_rank)) m_work.off_node_bytes += sent;
     }
-    m_work.messages += exchange(m_comm, receives, sends);
-    auto message = receives.begin();
-    for (const Channel& c : plan.receives) {
-      c.for_each([&](const Channel::Segment& s, const Transfer& t) {
-        const auto& [v, record, slabs] = puts[s.put];
-        const Type type = type_of(v);
-        const Target& target = plan.targets[s.put][t.to];
-        const Hyperslab values =
-            is_own(c)
-                ? slice(slabs[t.from], t.box)
-                : row_major(t.box, message->data + s.offset + t.before * bytes_of(type), type);
-        pack_into(target.box, assembled + target.offset, values, type);
+    const auto fill = [&](std::size_t n) {
+      plan.sends[n].for_each([&](const Channel::Segment& s, const Transfer& t) {
+        const Type type = type_of(puts[s.put].v);
+        puts[s.put].copy(t, t.box, sends[n].data + s.offset + t.before * bytes_of(type), type);
       });
-      if (!is_own(c)) ++message;
-    }
+    };
+    const auto take = [&](std::size_t n) {
+      const Channel& c = plan.receives[n];
+      c.for_each([&](const Channel::Segment& s, const Transfer& t) {
+        const Type type = type_of(puts[s.put].v);
+        const Target& target = plan.targets[s.put][t.to];
+        std::byte* const to = assembled + target.offset;
+        if (is_own(c)) return puts[s.put].copy(t, target.box, to, type);
+        const std::byte* const from = receives[n].data + s.offset + t.before * bytes_of(type);
+        copy_values(t.box, t.box, from, target.box, to, bytes_of(type));
+      });
+    };
+    m_work.messages += exchange(m_comm, receives, sends, fill, take);
+    if (receives.size() < plan.receives.size()) take(receives.size()); // its own
   }
 
   /// Put the targets of this rank, and empty slabs where other ranks have more.
@@ -240,8 +254,8 @@ private:
     }
   }
 
-  static constexpr std::size_t most_slabs = 65536;   ///< in a round: they take memory, 1 KB each
-  static constexpr std::size_t most_kept = 1U << 18; ///< transfers of schedules, 152 bytes each
+  static constexpr std::size_t most_slabs = 1U << 20;  ///< in a round: some 30 bytes each
+  static constexpr std::size_t most_kept = 40'000'000; ///< bytes of plans
   Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }
 
@@ -257,10 +271,12 @@ private:
   std::vector<std::size_t> m_bytes; ///< of a record of each variable, over all aggregators
   Waiting m_waiting;
   std::vector<Put> m_puts; ///< since the last round
+  OwnBoxes m_mine;         ///< of the puts before the last one
+  std::vector<Box> m_last; ///< of this one
   std::size_t m_n_slabs = 0;
   std::int64_t m_n_put = 0; ///< blocks, some empty: the same on all ranks
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
-  std::size_t m_n_kept = 0; ///< transfers of schedules made since they were cleared
+  std::size_t m_bytes_kept = 0; ///< of plans made since they were cleared
   Buffer m_outgoing, m_incoming, m_assembled;
   KeptError m_error; ///< of the inner format: this rank still takes part in the next rounds
   Work m_work;

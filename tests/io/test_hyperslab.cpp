@@ -3,6 +3,7 @@
 #include "io/data/hyperslab.hpp"
 #include "io/data/value_sums.hpp"
 
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
@@ -16,16 +17,12 @@ namespace {
 /// Values of the slab in the order of the file, one by one.
 template <class T> std::vector<T> expected(const Hyperslab& p) {
   std::vector<T> out;
-  const T* data = reinterpret_cast<const T*>(p.data);
-  for (std::size_t a = 0; a < p.count[0]; ++a) {
-    for (std::size_t b = 0; b < p.count[1]; ++b) {
-      for (std::size_t c = 0; c < p.count[2]; ++c) {
-        out.push_back(data[static_cast<std::ptrdiff_t>(a) * p.stride[0] +
-                           static_cast<std::ptrdiff_t>(b) * p.stride[1] +
-                           static_cast<std::ptrdiff_t>(c) * p.stride[2]]);
-      }
-    }
-  }
+  Indices at(3, 0);
+  do {
+    std::ptrdiff_t place = 0;
+    for (std::size_t d = 0; d < 3; ++d) place += static_cast<std::ptrdiff_t>(at[d]) * p.stride[d];
+    out.push_back(reinterpret_cast<const T*>(p.data)[place]);
+  } while (next_index(at, p.count));
   return out;
 }
 
@@ -36,8 +33,7 @@ template <class T> void check_all_orders() {
     const std::size_t n1 = size[1] + 2, n2 = size[2] + 3;
     std::vector<T> memory((size[0] + 2) * n1 * n2);
     for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = static_cast<T>(n % 127);
-    const std::array<std::ptrdiff_t, 3> stride = {static_cast<std::ptrdiff_t>(n1 * n2),
-                                                  static_cast<std::ptrdiff_t>(n2), 1};
+    const Strides stride = contiguous_strides({size[0] + 2, n1, n2});
     std::array<std::size_t, 3> order = {0, 1, 2};
     do {
       Hyperslab p;
@@ -54,13 +50,9 @@ template <class T> void check_all_orders() {
 
 } // namespace
 
-TEST_CASE("strided arrays are packed in the order of the file") {
-  check_all_orders<std::int8_t>();
-  check_all_orders<std::int16_t>();
-  check_all_orders<std::int32_t>();
-  check_all_orders<std::int64_t>();
-  check_all_orders<float>();
-  check_all_orders<double>();
+TEMPLATE_TEST_CASE("strided arrays are packed in the order of the file", "", std::int8_t,
+                   std::int16_t, std::int32_t, std::int64_t, float, double) {
+  check_all_orders<TestType>();
 }
 
 TEST_CASE("doubles are rounded to floats, also when transposed") {
@@ -89,6 +81,14 @@ TEST_CASE("a slice is the part of a piece within a range") {
   CHECK(slice(p, Box{{0, 0}, {4, 8}}).elements() == 0);
   CHECK(part_of(p, 2, 5) == Box{{6, 0}, {1, 8}});
   CHECK(slice(row_major({{0}, {0}}, nullptr, Type::int32), Box{{0, 0}, {4, 4}}).elements() == 0);
+  const Box from{{4, 0, 0}, {5, 2, 4}}, to{{3, 1, 0}, {6, 1, 5}};
+  for (const Box& part : {Box{{5, 1, 0}, {3, 1, 4}}, Box{{4, 1, 2}, {5, 1, 1}}, meet(from, to)}) {
+    std::vector<std::int32_t> copied(30, -1), expected = copied;
+    copy_values(part, from, p.data, to, reinterpret_cast<std::byte*>(copied.data()), 4);
+    pack_into(to, reinterpret_cast<std::byte*>(expected.data()),
+              slice(row_major(from, p.data, Type::int32), part), Type::int32);
+    CHECK(copied == expected);
+  }
 }
 
 TEST_CASE("values are scaled while they are packed, except missing ones") {
@@ -98,12 +98,11 @@ TEST_CASE("values are scaled while they are packed, except missing ones") {
     memory[n] = n % 7 == 3 ? fill : 1e-7 * static_cast<double>(n);
   std::vector<double> in_the_file(memory);
   for (double& v : in_the_file) v = v == fill ? v : v * factor;
-  const auto slab_of = [](const std::vector<double>& values, std::vector<std::size_t> count,
-                          std::vector<std::ptrdiff_t> stride) {
-    Hyperslab slab;
-    slab.start.assign(count.size(), 0);
-    slab.count = std::move(count), slab.stride = std::move(stride);
-    slab.data = reinterpret_cast<const std::byte*>(values.data());
+  const auto slab_of = [](const std::vector<double>& values, const Indices& count,
+                          const Strides& stride) {
+    const auto* const bytes = reinterpret_cast<const std::byte*>(values.data());
+    Hyperslab slab = row_major({Indices(count.size(), 0), count}, bytes, Type::float64);
+    slab.stride = stride;
     return slab;
   };
   const auto check = [&](const std::vector<std::size_t>& count,

@@ -319,7 +319,8 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
     std::map<int, std::vector<Channel>> receives;
     std::size_t messages = 0, elements = 0;
     for (int rank = 0; rank < static_cast<int>(P * P); ++rank) {
-      const Round round{{Type::float64}, {{{mine[static_cast<std::size_t>(rank)]}}, {0}}, {boxes}};
+      const OwnBoxes own{{{mine[static_cast<std::size_t>(rank)]}}, {0}};
+      const Round round{{Type::float64}, std::make_shared<const OwnBoxes>(own), {boxes}};
       for (Channel& c : make_sends(aggregators, round)) {
         messages += c.rank != rank;
         receives[std::exchange(c.rank, rank)].push_back(c);
