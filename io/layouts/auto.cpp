@@ -15,7 +15,7 @@ namespace nunatak::io {
 namespace {
 
 /// A call of the file system takes as long as sending this many bytes, and so does a lock.
-constexpr double call_cost = 8 << 10, lock_cost = 128 << 10;
+constexpr double call_on_one_node = 8 << 10, call_cost = 64 << 10, lock_cost = 128 << 10;
 
 /// The elements first <= n < last of a box in row-major order, as boxes.
 void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes,
@@ -45,8 +45,8 @@ public:
   ByCost(MPI_Comm comm, const Schema& schema, const Topology& topology,
          const std::vector<int>& aggregators, const Stripes& stripes, const Format& native)
       : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripes.bytes, stripes.servers},
-        m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_locks(stripes.locks),
-        m_native(native), m_costs(schema.variables.size()) {}
+        m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_topology(topology),
+        m_locks(stripes.locks), m_native(native), m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Slabs& slabs) {
     std::optional<Cost>& cost = m_costs[v];
@@ -93,7 +93,8 @@ private:
       if (slab.elements() > 0) counts += move_counts(m_schema, v, slab, of_aggregators, m_near);
     }
     MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
-    return {counts.calls, counts.sent, should_move(counts, m_deal, m_locks)};
+    return {counts.calls, counts.sent,
+            should_move(counts, m_deal, crowding(m_topology, of_aggregators), m_locks)};
   }
 
   struct Totals {
@@ -103,6 +104,7 @@ private:
   const Schema& m_schema;
   Deal m_deal;
   std::vector<std::size_t> m_near;
+  Topology m_topology;
   bool m_locks;
   const Format& m_native;
   ClassicLayout m_packed; ///< where variables begin if the format does not know
@@ -137,11 +139,23 @@ MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, con
   return {static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v))), bytes, sent};
 }
 
-bool should_move(const MoveCounts& counts, const Deal& deal, bool locks) {
+double crowding(const Topology& topology, const Boxes& boxes) {
+  if (topology.n_nodes == 1) return 0.0;
+  std::size_t most = 0, all = 0;
+  for (const auto& of_aggregator : boxes) {
+    most = std::max(most, elements_of(of_aggregator));
+    all += elements_of(of_aggregator);
+  }
+  return static_cast<double>(most * boxes.size()) / static_cast<double>(all);
+}
+
+bool should_move(const MoveCounts& counts, const Deal& deal, double crowding, bool locks) {
   const auto calls = static_cast<double>(counts.calls), bytes = static_cast<double>(counts.bytes),
              sent = static_cast<double>(counts.sent);
-  const double native = calls * (call_cost + (locks ? lock_cost * sent / bytes : 0.0)),
-               moved = sent + bytes / static_cast<double>(deal.run) * call_cost;
+  const double call = crowding > 0.0 ? call_cost : call_on_one_node,
+               native = calls * (call + (locks ? lock_cost * sent / bytes : 0.0)),
+               moved =
+                   sent * std::max(1.0, crowding) + bytes / static_cast<double>(deal.run) * call;
   return calls > 1.0 && moved < native;
 }
 

@@ -115,7 +115,7 @@ private:
     for_each_part(v, whole_box(m_schema, v), [&](int rank, const Box& part) {
       sum += move_counts(m_schema, v, part, boxes, near_aggregators(m_topology, m_movers, rank));
     });
-    return found->second = should_move(sum, m_deal, m_stripes.locks);
+    return found->second = should_move(sum, m_deal, crowding(m_topology, boxes), m_stripes.locks);
   }
 
   /// What waits goes to the ranks or servers that write it, in `n_parts` steps.

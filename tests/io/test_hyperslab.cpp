@@ -58,10 +58,9 @@ TEMPLATE_TEST_CASE("strided arrays are packed in the order of the file", "", std
 TEST_CASE("doubles are rounded to floats, also when transposed") {
   std::vector<double> memory(12 * 17);
   for (std::size_t n = 0; n < memory.size(); ++n) memory[n] = 0.1 * static_cast<double>(n);
-  const Hyperslab p{{{0, 0}, {17, 12}},
-                    {1, 17},
-                    reinterpret_cast<const std::byte*>(memory.data()),
-                    Type::float64};
+  Hyperslab p = row_major({{0, 0}, {17, 12}}, reinterpret_cast<const std::byte*>(memory.data()),
+                          Type::float64);
+  p.stride = {1, 17};
   std::vector<float> packed(p.elements());
   pack(p, Type::float32, reinterpret_cast<std::byte*>(packed.data()));
   for (std::size_t a = 0; a < 17; ++a) {

@@ -125,9 +125,7 @@ TEST_CASE("parts of a list of boxes cover it once") {
     }
   }
   const std::vector<Box> scalar(1);
-  CHECK(part_of(scalar, 0, 3).size() + part_of(scalar, 1, 3).size() +
-            part_of(scalar, 2, 3).size() ==
-        1); // a scalar
+  CHECK(part_of(scalar, 0, 2).size() + part_of(scalar, 1, 2).size() == 1);
 }
 
 TEST_CASE("Morton order is that of interleaved bits") {
@@ -254,11 +252,14 @@ TEST_CASE("the length of a stripe: what is asked for, else the file system's") {
 TEST_CASE("auto: what costs least, by counts of all ranks") {
   constexpr std::int64_t KiB = 1 << 10, MiB = KiB * KiB;
   const Deal deal{8, MiB};
-  CHECK_FALSE(should_move({1, 64 * MiB, 60 * MiB}, deal, true));  // one long run
-  CHECK(should_move({5000, 8 * MiB, 7 * MiB}, deal, true));       // short runs
-  CHECK_FALSE(should_move({100, 8 * MiB, 7 * MiB}, deal, false)); // runs of 80 KiB
-  CHECK(should_move({100, 8 * MiB, 7 * MiB}, deal, true));        // and a lock for each
-  CHECK_FALSE(should_move({8, 64 * MiB, 56 * MiB}, deal, true));  // few locks
+  CHECK_FALSE(should_move({1, 64 * MiB, 60 * MiB}, deal, 1, true));  // one long run
+  CHECK(should_move({5000, 8 * MiB, 7 * MiB}, deal, 0, true));       // short runs
+  CHECK_FALSE(should_move({200, 8 * MiB, 7 * MiB}, deal, 0, false)); // runs of 40 KiB
+  CHECK(should_move({200, 8 * MiB, 7 * MiB}, deal, 1, false));       // which cross a network
+  CHECK_FALSE(should_move({200, 8 * MiB, 7 * MiB}, deal, 2, false)); // but one gets twice the mean
+  CHECK(should_move({100, 8 * MiB, 7 * MiB}, deal, 0, true));        // a lock for each
+  CHECK_FALSE(should_move({8, 64 * MiB, 56 * MiB}, deal, 1, true));  // few locks
+  CHECK(crowding(runs_of_nodes(6, 2), {{box2(0, 0, 3, 1)}, {box2(3, 0, 1, 1)}, {}}) == 9.0 / 4);
   const std::vector<int> ranks = {0, 8, 16, 24, 32};
   CHECK(one_per_server(ranks, {MiB, true, 3}) == std::vector<int>{0, 8, 24});
   CHECK(one_per_server(ranks, {MiB, true, 9}) == ranks);
