@@ -11,11 +11,12 @@ namespace nunatak::io {
 namespace {
 
 void find_meetings(const std::vector<Box>& mine, Channel::Crossing& crossing) {
+  const std::vector<Box>& written = *crossing.written;
   for (std::size_t n = 0; n < mine.size(); ++n) {
-    for (std::size_t b = 0; b < crossing.written.size(); ++b) {
-      if (!do_meet(mine[n], crossing.written[b])) continue;
+    for (std::size_t b = 0; b < written.size(); ++b) {
+      if (!do_meet(mine[n], written[b])) continue;
       crossing.meetings.push_back({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(b)});
-      crossing.elements += meet(mine[n], crossing.written[b]).elements();
+      crossing.elements += meet(mine[n], written[b]).elements();
     }
   }
   crossing.meetings.shrink_to_fit();
@@ -39,7 +40,7 @@ OwnBoxes boxes_in(const Channel& channel) {
 }
 
 // Boxes in a message: numbers in groups of 7 bits, lowest first, the last one below 128; start and
-// count as differences to the box before, of either sign (fold). A cell takes 2 bytes.
+// count as differences to the box before, of either sign (fold): mostly 2 bytes per dimension.
 std::uint64_t fold(std::uint64_t difference) { return (difference << 1) ^ -(difference >> 63); }
 std::uint64_t unfold(std::uint64_t number) { return (number >> 1) ^ -(number & 1); }
 
@@ -109,15 +110,22 @@ void OwnBoxes::add(std::vector<Box> boxes) {
 }
 
 std::size_t Channel::memory() const {
-  std::size_t n_boxes = 0, n_meetings = 0;
-  for (const Crossing& c : crossings) {
-    n_boxes += c.written.size();
-    n_meetings += c.meetings.size();
+  std::size_t memory = 0;
+  for (const Crossing& c : crossings) memory += c.meetings.size() * sizeof(Meeting);
+  if (boxes.use_count() > 1) return memory;
+  for (const std::vector<Box>& list : boxes->lists) memory += list.size() * sizeof(Box);
+  return memory;
+}
+
+std::size_t Plan::memory() const {
+  std::size_t bytes = 0;
+  for (const auto* channels : {&sends, &receives}) {
+    for (const Channel& c : *channels) bytes += c.memory();
   }
-  if (boxes.use_count() == 1) {
-    for (const std::vector<Box>& list : boxes->lists) n_boxes += list.size();
+  for (const std::vector<Target>& of_put : targets) {
+    for (const Target& t : of_put) bytes += sizeof(Target) + t.parts.size() * sizeof(Box);
   }
-  return n_boxes * sizeof(Box) + n_meetings * sizeof(Meeting);
+  return bytes;
 }
 
 Channel make_channel(int rank, const Round& round, std::shared_ptr<const OwnBoxes> boxes,
@@ -125,14 +133,14 @@ Channel make_channel(int rank, const Round& round, std::shared_ptr<const OwnBoxe
   Channel channel;
   channel.rank = rank;
   for (std::size_t p = 0; p < round.boxes.size(); ++p) {
-    const std::vector<Box>& written = round.boxes[p][a];
+    const std::vector<Box>& written = (*round.boxes[p])[a];
     const std::size_t list = boxes->list_of[p];
     if (written.empty()) continue;
     auto c = std::find_if(
         channel.crossings.begin(), channel.crossings.end(),
-        [&](const Channel::Crossing& o) { return o.list == list && o.written == written; });
+        [&](const Channel::Crossing& o) { return o.list == list && *o.written == written; });
     if (c == channel.crossings.end()) {
-      c = channel.crossings.insert(c, {list, written, {}, 0});
+      c = channel.crossings.insert(c, {list, &written, {}, 0});
       find_meetings(boxes->lists[list], *c);
     }
     if (c->elements == 0) continue;
@@ -199,7 +207,7 @@ Plan make_plan(int rank, const std::vector<int>& aggregators, const Round& round
   const std::size_t self = index_in(aggregators, rank);
   plan.targets.resize(round.boxes.size());
   for (std::size_t p = 0; p < round.boxes.size() && self < aggregators.size(); ++p) {
-    for (const Box& box : round.boxes[p][self]) plan.targets[p].push_back({box, 0, 0, {}});
+    for (const Box& box : (*round.boxes[p])[self]) plan.targets[p].push_back({box, 0, 0, {}});
   }
   const auto for_each_part = [&](const auto& f) {
     for (const Channel& c : plan.receives) {

@@ -10,7 +10,8 @@
 // No rank knows the boxes of all. Each sends an aggregator those of its own that go there
 // (trade()), and both sides find the same transfers from them (make_channel()). Models write
 // hundreds of variables in the same boxes, which are kept and sent once. Models of scattered cells
-// have a box for each cell: a plan keeps 8 bytes for what a box sends to another one.
+// have a box for each cell: a plan keeps it once for these variables, 128 bytes on both sides, and
+// 8 bytes for each part that it sends.
 #pragma once
 
 #include "io/data/box.hpp"
@@ -41,7 +42,7 @@ struct OwnBoxes {
 struct Round {
   std::vector<Type> types;
   std::shared_ptr<const OwnBoxes> mine;
-  std::vector<Boxes> boxes; ///< of each put what is written, by aggregator
+  std::vector<const Boxes*> boxes; ///< of each put what is written, by aggregator; outlive plans
 };
 
 /// The part of a box of the sender in a box of the receiver.
@@ -60,7 +61,7 @@ struct Channel {
   /// A list of the sender's boxes and what is written, with all of both that meet.
   struct Crossing {
     std::size_t list = 0; ///< of OwnBoxes
-    std::vector<Box> written;
+    const std::vector<Box>* written = nullptr;
     std::vector<Meeting> meetings;
     std::size_t elements = 0;
   };
@@ -80,13 +81,14 @@ struct Channel {
       std::size_t before = 0;
       for (const Meeting& m : c.meetings) {
         const Box& mine = boxes->lists[c.list][m.from];
-        const Transfer transfer{m.from, m.to, mine, meet(mine, c.written[m.to]), before};
+        const Transfer transfer{m.from, m.to, mine, meet(mine, (*c.written)[m.to]), before};
         f(segment, transfer);
         before += transfer.box.elements();
       }
     }
   }
-  std::size_t memory() const; ///< bytes of it, with boxes that nothing else refers to
+  /// Bytes of its meetings, and of boxes that came from another rank.
+  std::size_t memory() const;
 };
 
 /// The next multiple of the largest element.
@@ -117,6 +119,8 @@ struct Plan {
   std::vector<Channel> receives;            ///< what the rank has itself is copied, not sent
   std::vector<std::vector<Target>> targets; ///< by put
   std::size_t target_bytes = 0;
+
+  std::size_t memory() const; ///< bytes that it takes while it is kept
 };
 
 /// From what make_sends() and trade() have found. Local.

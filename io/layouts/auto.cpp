@@ -93,8 +93,9 @@ private:
       if (slab.elements() > 0) counts += move_counts(m_schema, v, slab, of_aggregators, m_near);
     }
     MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
-    return {counts.calls, counts.sent,
-            should_move(counts, m_deal, crowding(m_topology, of_aggregators), m_locks)};
+    return {
+        counts.calls, counts.sent,
+        should_move(counts, m_deal, crowding(m_topology, m_aggregators, of_aggregators), m_locks)};
   }
 
   struct Totals {
@@ -105,6 +106,7 @@ private:
   Deal m_deal;
   std::vector<std::size_t> m_near;
   Topology m_topology;
+  std::vector<int> m_aggregators;
   bool m_locks;
   const Format& m_native;
   ClassicLayout m_packed; ///< where variables begin if the format does not know
@@ -139,14 +141,16 @@ MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, con
   return {static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v))), bytes, sent};
 }
 
-double crowding(const Topology& topology, const Boxes& boxes) {
+double crowding(const Topology& topology, const std::vector<int>& aggregators, const Boxes& boxes) {
   if (topology.n_nodes == 1) return 0.0;
+  std::map<int, std::size_t> of_node;
   std::size_t most = 0, all = 0;
-  for (const auto& of_aggregator : boxes) {
-    most = std::max(most, elements_of(of_aggregator));
-    all += elements_of(of_aggregator);
+  for (std::size_t a = 0; a < aggregators.size(); ++a) {
+    const std::size_t n = elements_of(boxes[a]);
+    all += n;
+    most = std::max(most, of_node[topology.node_of[static_cast<std::size_t>(aggregators[a])]] += n);
   }
-  return static_cast<double>(most * boxes.size()) / static_cast<double>(all);
+  return static_cast<double>(most * of_node.size()) / static_cast<double>(all);
 }
 
 bool should_move(const MoveCounts& counts, const Deal& deal, double crowding, bool locks) {

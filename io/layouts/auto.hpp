@@ -16,8 +16,9 @@
 //
 // Model: a call costs as much as sending C bytes (64 KiB; on one node, where the system's cache
 // takes it, 8 KiB), and L more (128 KiB) if another node owns the stripe, on a file system with
-// such locks; L is 0 on others. Between nodes what moves takes as long as the aggregator that gets
-// most: W times the mean (1 on one node). Summed over ranks, with the bytes sent between nodes,
+// such locks; L is 0 on others. Between nodes what moves takes as long as the node that gets most:
+// W times the mean (1 on one node; too much for a small variable among others). Summed over ranks,
+// with the bytes sent between nodes,
 //
 //   native   calls, one for each run of the file x (C + L x bytes sent / bytes)
 //   moved    W x bytes sent + calls x C, where one call writes a stripe of many variables
@@ -62,7 +63,7 @@ struct MoveCounts {
 MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, const Boxes& boxes,
                        const std::vector<std::size_t>& near);
 /// W of a variable, from what each aggregator writes if it moves; 0 on one node.
-double crowding(const Topology& topology, const Boxes& boxes);
+double crowding(const Topology& topology, const std::vector<int>& aggregators, const Boxes& boxes);
 /// Whether a variable moves, from the counts of all ranks. `locks`: L is not 0.
 bool should_move(const MoveCounts& counts, const Deal& deal, double crowding, bool locks);
 

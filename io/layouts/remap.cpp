@@ -25,6 +25,7 @@ struct Put {
 /// How the puts of a sequence of variables are moved, from the boxes of their hyperslabs.
 struct Schedule {
   std::shared_ptr<const OwnBoxes> mine;
+  std::vector<Boxes> cut;  ///< what is written of a variable larger than a round, by part
   std::vector<Plan> plans; ///< by part
   /// Hyperslabs for the inner format, by part and put: the same on all ranks.
   std::vector<std::vector<std::int64_t>> n_slabs;
@@ -126,10 +127,11 @@ private:
 
   void move_pending() {
     end_put();
-    if (!m_puts.empty()) move(m_puts, std::exchange(m_mine, {}), 1);
-    m_puts.clear();
+    const std::vector<Put> puts = std::exchange(m_puts, {}); // gone also if moving fails
+    OwnBoxes mine = std::exchange(m_mine, {});
     m_waiting.clear();
     m_n_slabs = 0;
+    if (!puts.empty()) move(puts, std::move(mine), 1);
   }
 
   /// Move the puts to the aggregators, which write them, in `n_parts` steps.
@@ -161,29 +163,34 @@ private:
                   std::to_string(-of_all[2]) + " to " + std::to_string(of_all[1]) +
                   " in this file so far");
     if (of_all[0] == 0) return schedule;
-    schedule = {std::make_shared<const OwnBoxes>(std::move(mine)), {}, {}};
+    schedule = {std::make_shared<const OwnBoxes>(std::move(mine)), {}, {}, {}};
     plan(schedule, puts, n_parts);
     return schedule;
   }
 
-  /// Makes plans from the boxes of this rank and what others send it.
+  /// Makes plans from the boxes of this rank and what others send it. Several parts are of one put.
   void plan(Schedule& schedule, const std::vector<Put>& puts, std::size_t n_parts) {
     Round round{{}, schedule.mine, {}};
-    for (const Put& put : puts) round.types.push_back(type_of(put.v));
+    for (const Put& put : puts) {
+      round.types.push_back(type_of(put.v));
+      round.boxes.push_back(&m_boxes[put.v]);
+    }
+    for (const auto& list : schedule.mine->lists) m_bytes_kept += list.size() * sizeof(Box);
+    schedule.cut.resize(n_parts > 1 ? n_parts : 0);
     for (std::size_t part = 0; part < n_parts; ++part) {
-      round.boxes.clear();
-      for (const Put& put : puts) {
-        round.boxes.emplace_back();
-        for (const auto& boxes : m_boxes[put.v])
-          round.boxes.back().push_back(part_of(boxes, part, n_parts));
+      if (n_parts > 1) {
+        Boxes& cut = schedule.cut[part];
+        for (const auto& boxes : m_boxes[puts[0].v]) {
+          cut.push_back(part_of(boxes, part, n_parts));
+          m_bytes_kept += cut.back().size() * sizeof(Box);
+        }
+        round.boxes[0] = &cut;
       }
       std::vector<Channel> sends = make_sends(m_aggregators, round);
       std::vector<Channel> receives = trade(m_comm, m_aggregators, round, sends);
       schedule.plans.push_back(
           make_plan(m_rank, m_aggregators, round, std::move(sends), std::move(receives)));
-      for (const auto* channels : {&schedule.plans.back().sends, &schedule.plans.back().receives}) {
-        for (const Channel& c : *channels) m_bytes_kept += c.memory();
-      }
+      m_bytes_kept += schedule.plans.back().memory();
       std::vector<std::int64_t>& n = schedule.n_slabs.emplace_back(puts.size(), 0);
       for (std::size_t p = 0; p < puts.size(); ++p) {
         for (const Target& target : schedule.plans.back().targets[p])
@@ -254,7 +261,8 @@ private:
     }
   }
 
-  static constexpr std::size_t most_slabs = 1U << 20;  ///< in a round: some 30 bytes each
+  static constexpr std::size_t most_slabs =
+      1U << 20; ///< in a round: 16 bytes each, if variables share theirs
   static constexpr std::size_t most_kept = 40'000'000; ///< bytes of plans
   Type type_of(std::size_t v) const { return m_schema.variables[v].type; }
   int node_of(int rank) const { return m_topology.node_of[static_cast<std::size_t>(rank)]; }

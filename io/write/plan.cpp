@@ -43,7 +43,7 @@ public:
 
   void put(std::size_t v, std::size_t record) {
     m_record = record;
-    if (m_movers.empty() || (m_row.chooses && !moves(v))) {
+    if (m_movers.empty() || (m_row.chooses && !m_has_servers && !moves(v))) {
       return for_each_part(v, whole_box(m_schema, v),
                            [&](int rank, const Box& part) { write(v, rank, part); });
     }
@@ -106,16 +106,18 @@ private:
   using Shape = std::pair<Indices, Type>;
   Shape shape_of(std::size_t v) const { return {whole_box(m_schema, v).count, type_of(v)}; }
 
-  /// The choice of `auto`, made once for each shape and type.
+  /// The choice of `auto`, made once for each shape and type of which ranks have several runs.
   bool moves(std::size_t v) {
-    const auto [found, is_new] = m_moves.try_emplace(shape_of(v), false);
-    if (!is_new) return found->second;
+    const auto found = m_moves.find(shape_of(v));
+    if (found != m_moves.end()) return found->second;
     const Boxes boxes = run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin);
     MoveCounts sum;
     for_each_part(v, whole_box(m_schema, v), [&](int rank, const Box& part) {
       sum += move_counts(m_schema, v, part, boxes, near_aggregators(m_topology, m_movers, rank));
     });
-    return found->second = should_move(sum, m_deal, crowding(m_topology, boxes), m_stripes.locks);
+    if (sum.calls <= 1) return false;
+    return m_moves[shape_of(v)] =
+               should_move(sum, m_deal, crowding(m_topology, m_movers, boxes), m_stripes.locks);
   }
 
   /// What waits goes to the ranks or servers that write it, in `n_parts` steps.

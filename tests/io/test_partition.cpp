@@ -259,7 +259,8 @@ TEST_CASE("auto: what costs least, by counts of all ranks") {
   CHECK_FALSE(should_move({200, 8 * MiB, 7 * MiB}, deal, 2, false)); // but one gets twice the mean
   CHECK(should_move({100, 8 * MiB, 7 * MiB}, deal, 0, true));        // a lock for each
   CHECK_FALSE(should_move({8, 64 * MiB, 56 * MiB}, deal, 1, true));  // few locks
-  CHECK(crowding(runs_of_nodes(6, 2), {{box2(0, 0, 3, 1)}, {box2(3, 0, 1, 1)}, {}}) == 9.0 / 4);
+  CHECK(crowding(runs_of_nodes(6, 2), {0, 2, 4}, {{box2(0, 0, 3, 1)}, {box2(3, 0, 1, 1)}, {}}) ==
+        9.0 / 4);
   const std::vector<int> ranks = {0, 8, 16, 24, 32};
   CHECK(one_per_server(ranks, {MiB, true, 3}) == std::vector<int>{0, 8, 24});
   CHECK(one_per_server(ranks, {MiB, true, 9}) == ranks);
@@ -321,14 +322,14 @@ TEST_CASE("the plans of 1024 ranks fit together, and every message is counted") 
     std::size_t messages = 0, elements = 0;
     for (int rank = 0; rank < static_cast<int>(P * P); ++rank) {
       const OwnBoxes own{{{mine[static_cast<std::size_t>(rank)]}}, {0}};
-      const Round round{{Type::float64}, std::make_shared<const OwnBoxes>(own), {boxes}};
+      const Round round{{Type::float64}, std::make_shared<const OwnBoxes>(own), {&boxes}};
       for (Channel& c : make_sends(aggregators, round)) {
         messages += c.rank != rank;
         receives[std::exchange(c.rank, rank)].push_back(c);
       }
     }
     for (std::size_t a = 0; a < P; ++a) {
-      const Plan plan = make_plan(aggregators[a], aggregators, {{Type::float64}, {}, {boxes}}, {},
+      const Plan plan = make_plan(aggregators[a], aggregators, {{Type::float64}, {}, {&boxes}}, {},
                                   receives[aggregators[a]]);
       CHECK(plan.targets.at(0).size() == 1);
       CHECK(plan.target_bytes == 8 * P * n * n);
