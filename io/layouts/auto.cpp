@@ -46,7 +46,8 @@ public:
          const std::vector<int>& aggregators, const Stripes& stripes, const Format& native)
       : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripes.bytes, stripes.servers},
         m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_topology(topology),
-        m_locks(stripes.locks), m_native(native), m_costs(schema.variables.size()) {}
+        m_aggregators(aggregators), m_locks(stripes.locks), m_native(native),
+        m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Slabs& slabs) {
     std::optional<Cost>& cost = m_costs[v];

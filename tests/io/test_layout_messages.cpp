@@ -75,6 +75,14 @@ TEST_CASE("auto deals stripes to all ranks of a node, whatever the format knows"
   CHECK(work_of("pnetcdf/auto/stripe=16KiB", s, columns).messages == n * (n - 1));
 }
 
+TEST_CASE("auto: runs of 20 KiB stay on one node and move between nodes") {
+  Schema s = one_field();
+  s.dimensions[2].length = static_cast<std::size_t>(2560 * size_of(MPI_COMM_WORLD));
+  CHECK(work_of("null/auto/stripe=256KiB", s, columns).messages == 0);
+  const io::Work moved = work_of("null/auto/stripe=256KiB/ranks_per_node=1", s, columns);
+  CHECK((moved.messages > 0) == (size_of(MPI_COMM_WORLD) > 1));
+}
+
 TEST_CASE("auto judges a variable by all blocks of a rank, not by the first") {
   const Scratch scratch;
   const auto n = static_cast<std::size_t>(size_of(MPI_COMM_WORLD)),

@@ -263,8 +263,8 @@ TEST_CASE("auto: what costs least, by counts of all ranks") {
         9.0 / 4);
   const std::vector<int> ranks = {0, 8, 16, 24, 32};
   CHECK(one_per_server(ranks, {MiB, true, 3}) == std::vector<int>{0, 8, 24});
-  CHECK(one_per_server(ranks, {MiB, true, 9}) == ranks);
-  CHECK(one_per_server(ranks, {MiB}) == ranks); // unknown
+  for (const std::size_t n : {9, 0})
+    CHECK(one_per_server(ranks, {MiB, true, n}) == ranks); // 0: unknown
 }
 
 TEST_CASE("auto: the aggregators of a rank's node, on one node the rank itself") {
