@@ -109,23 +109,22 @@ void OwnBoxes::add(std::vector<Box> boxes) {
   if (found == lists.end()) lists.push_back(std::move(boxes));
 }
 
-std::size_t Channel::memory() const {
-  std::size_t memory = 0;
-  for (const Crossing& c : crossings) memory += c.meetings.size() * sizeof(Meeting);
-  if (boxes.use_count() > 1) return memory;
-  for (const std::vector<Box>& list : boxes->lists) memory += list.size() * sizeof(Box);
-  return memory;
-}
-
 std::size_t Plan::memory() const {
-  std::size_t bytes = 0;
+  std::size_t n_meetings = 0, n_boxes = 0;
   for (const auto* channels : {&sends, &receives}) {
-    for (const Channel& c : *channels) bytes += c.memory();
+    for (const Channel& c : *channels) {
+      for (const Channel::Crossing& crossing : c.crossings) n_meetings += crossing.meetings.size();
+    }
   }
+  for (const Channel& c : receives) {
+    for (const std::vector<Box>& list : c.boxes->lists) n_boxes += list.size();
+  }
+  std::size_t bytes = n_meetings * sizeof(Channel::Meeting);
   for (const std::vector<Target>& of_put : targets) {
-    for (const Target& t : of_put) bytes += sizeof(Target) + t.parts.size() * sizeof(Box);
+    bytes += of_put.size() * sizeof(Target);
+    for (const Target& t : of_put) n_boxes += t.parts.size();
   }
-  return bytes;
+  return bytes + n_boxes * sizeof(Box);
 }
 
 Channel make_channel(int rank, const Round& round, std::shared_ptr<const OwnBoxes> boxes,
@@ -259,14 +258,13 @@ std::int64_t exchange(MPI_Comm comm, const std::vector<Message>& receives,
     });
   }
   std::vector<int> come(in.size());
-  int n_come = 0;
-  for (;;) {
+  for (int n_come = 0;;) {
     MPI_Waitsome(static_cast<int>(in.size()), in.data(), &n_come, come.data(), MPI_STATUSES_IGNORE);
     if (n_come == MPI_UNDEFINED) break; // all have
-    for (int r = 0; r < n_come; ++r) {
-      const std::size_t n = message_of[static_cast<std::size_t>(come[static_cast<std::size_t>(r)])];
+    std::for_each(come.begin(), come.begin() + n_come, [&](int request) {
+      const std::size_t n = message_of[static_cast<std::size_t>(request)];
       if (--parts[n] == 0 && take) take(n);
-    }
+    });
   }
   MPI_Waitall(static_cast<int>(out.size()), out.data(), MPI_STATUSES_IGNORE);
   return static_cast<std::int64_t>(sends.size());

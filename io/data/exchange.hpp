@@ -87,8 +87,6 @@ struct Channel {
       }
     }
   }
-  /// Bytes of its meetings, and of boxes that came from another rank.
-  std::size_t memory() const;
 };
 
 /// The next multiple of the largest element.
@@ -120,7 +118,7 @@ struct Plan {
   std::vector<std::vector<Target>> targets; ///< by put
   std::size_t target_bytes = 0;
 
-  std::size_t memory() const; ///< bytes that it takes while it is kept
+  std::size_t memory() const; ///< bytes that are kept, without the boxes of what is sent
 };
 
 /// From what make_sends() and trade() have found. Local.

@@ -45,8 +45,7 @@ public:
   ByCost(MPI_Comm comm, const Schema& schema, const Topology& topology,
          const std::vector<int>& aggregators, const Stripes& stripes, const Format& native)
       : m_comm(comm), m_schema(schema), m_deal{aggregators.size(), stripes.bytes, stripes.servers},
-        m_near(near_aggregators(topology, aggregators, rank_in(comm))), m_topology(topology),
-        m_aggregators(aggregators), m_locks(stripes.locks), m_native(native),
+        m_topology(topology), m_aggregators(aggregators), m_locks(stripes.locks), m_native(native),
         m_costs(schema.variables.size()) {}
 
   bool moves(std::size_t v, const Slabs& slabs) {
@@ -90,8 +89,9 @@ private:
     if (distributed_places(m_schema, v).empty()) return {1, 0, false}; // one rank has all of it
     MoveCounts counts;
     const Boxes of_aggregators = boxes(v);
+    const auto near = near_aggregators(m_topology, m_aggregators, rank_in(m_comm));
     for (const Hyperslab& slab : slabs) {
-      if (slab.elements() > 0) counts += move_counts(m_schema, v, slab, of_aggregators, m_near);
+      if (slab.elements() > 0) counts += move_counts(m_schema, v, slab, of_aggregators, near);
     }
     MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
     return {
@@ -105,7 +105,6 @@ private:
   MPI_Comm m_comm;
   const Schema& m_schema;
   Deal m_deal;
-  std::vector<std::size_t> m_near;
   Topology m_topology;
   std::vector<int> m_aggregators;
   bool m_locks;
@@ -146,10 +145,11 @@ double crowding(const Topology& topology, const std::vector<int>& aggregators, c
   if (topology.n_nodes == 1) return 0.0;
   std::map<int, std::size_t> of_node;
   std::size_t most = 0, all = 0;
-  for (std::size_t a = 0; a < aggregators.size(); ++a) {
+  for (std::size_t a = 0; a < boxes.size(); ++a) {
     const std::size_t n = elements_of(boxes[a]);
     all += n;
-    most = std::max(most, of_node[topology.node_of[static_cast<std::size_t>(aggregators[a])]] += n);
+    std::size_t& of_this = of_node[topology.node_of[static_cast<std::size_t>(aggregators.at(a))]];
+    most = std::max(most, of_this += n);
   }
   return static_cast<double>(most * of_node.size()) / static_cast<double>(all);
 }

@@ -17,7 +17,6 @@
 #include "io/base/topology.hpp"
 #include "io/base/watchdog.hpp"
 #include "io/data/exchange.hpp"
-#include "io/data/hyperslab.hpp"
 #include "io/data/message_bytes.hpp"
 #include "io/read/source.hpp"
 
@@ -129,8 +128,9 @@ private:
       if (slab == nullptr) continue;
       if (m_readers[k] == m_rank) {
         sends = messages_of(request, *slab, error);
-        pack_into(mine, values, slice(row_major(*slab, m_slab.data(), request.type), mine),
-                  request.type);
+        if (do_meet(*slab, mine))
+          copy_values(meet(*slab, mine), *slab, m_slab.data(), mine, values,
+                      bytes_of(request.type));
         continue;
       }
       const Box part = meet(*slab, mine);
@@ -160,9 +160,8 @@ private:
     if (is_wanted) read_slab(request, slab, m_slab.data(), error);
     m_messages.resize(total);
     std::byte* at = m_messages.data();
-    const Hyperslab all = row_major(slab, m_slab.data(), request.type);
     for (std::size_t n = 0; n < parts.size(); ++n) {
-      pack(slice(all, parts[n]), request.type, at);
+      copy_values(parts[n], slab, m_slab.data(), parts[n], at, bytes_of(request.type));
       messages[n].data = at;
       at += messages[n].size;
     }

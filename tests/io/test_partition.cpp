@@ -122,8 +122,10 @@ TEST_CASE("parts of a list of boxes cover it once") {
       CHECK(*std::max_element(found.begin(), found.end()) <= 1);
     }
   }
+  CHECK(part_of(lists[0], 3, 7).at(0).elements() == 5);
   const std::vector<Box> scalar(1);
-  CHECK(part_of(scalar, 0, 2).size() + part_of(scalar, 1, 2).size() == 1);
+  const auto n_in = [&](std::size_t part) { return part_of(scalar, part, 3).size(); };
+  CHECK(n_in(0) + n_in(1) + n_in(2) == 1);
 }
 
 TEST_CASE("Morton order is that of interleaved bits") {
@@ -196,8 +198,7 @@ TEST_CASE("runs along the Morton curve are nearly equal") {
   for (const std::size_t n : {2, 3, 8, 20}) {
     const std::size_t v = schema.variable("temp"), tile = 4 * 4 * 3; // 384 bytes
     for (const auto& of_a : segment_boxes(schema, v, n, 384)) {
-      const std::size_t elements = elements_of(of_a);
-      const std::size_t equal = whole_box(schema, v).elements() / n;
+      const std::size_t elements = elements_of(of_a), equal = whole_box(schema, v).elements() / n;
       CHECK((elements + tile >= equal && elements <= equal + tile));
     }
   }
@@ -243,6 +244,7 @@ TEST_CASE("auto: what costs least, by counts of all ranks") {
   const Deal deal{8, MiB};
   CHECK_FALSE(should_move({1, 64 * MiB, 60 * MiB}, deal, 1, true));  // one long run
   CHECK(should_move({5000, 8 * MiB, 7 * MiB}, deal, 0, true));       // short runs
+  CHECK_FALSE(should_move({100, 8 * MiB, 7 * MiB}, deal, 0, false)); // runs of 80 KiB
   CHECK_FALSE(should_move({200, 8 * MiB, 7 * MiB}, deal, 0, false)); // runs of 40 KiB
   CHECK(should_move({200, 8 * MiB, 7 * MiB}, deal, 1, false));       // which cross a network
   CHECK_FALSE(should_move({200, 8 * MiB, 7 * MiB}, deal, 2, false)); // but one gets twice the mean
