@@ -15,7 +15,7 @@ namespace nunatak::io {
 namespace {
 
 /// A call of the file system takes as long as sending this many bytes, and so does a lock.
-constexpr double call_on_one_node = 8 << 10, call_cost = 64 << 10, lock_cost = 128 << 10;
+constexpr double call_cost = 8 << 10, lock_cost = 128 << 10;
 
 /// The elements first <= n < last of a box in row-major order, as boxes.
 void append_run(const Box& box, std::size_t first, std::size_t last, std::vector<Box>& boxes,
@@ -84,19 +84,23 @@ private:
     bool moves = false;
   };
 
-  /// From what all ranks have of a variable: one small reduction for its shape and type.
+  /// From what all ranks have of a variable: two small reductions for its shape and type.
   Cost cost_of(std::size_t v, const Slabs& slabs) {
     if (distributed_places(m_schema, v).empty()) return {1, 0, false}; // one rank has all of it
     MoveCounts counts;
     const Boxes of_aggregators = boxes(v);
-    const auto near = near_aggregators(m_topology, m_aggregators, rank_in(m_comm));
+    const int rank = rank_in(m_comm);
+    const auto near = near_aggregators(m_topology, m_aggregators, rank);
     for (const Hyperslab& slab : slabs) {
       if (slab.elements() > 0) counts += move_counts(m_schema, v, slab, of_aggregators, near);
     }
+    std::vector<std::int64_t> bytes_of_nodes(static_cast<std::size_t>(m_topology.n_nodes), 0);
+    const int node = m_topology.node_of[static_cast<std::size_t>(rank)];
+    bytes_of_nodes[static_cast<std::size_t>(node)] = counts.bytes;
     MPI_Allreduce(MPI_IN_PLACE, &counts, 3, MPI_INT64_T, MPI_SUM, m_comm);
-    return {
-        counts.calls, counts.sent,
-        should_move(counts, m_deal, crowding(m_topology, m_aggregators, of_aggregators), m_locks)};
+    MPI_Allreduce(MPI_IN_PLACE, bytes_of_nodes.data(), m_topology.n_nodes, MPI_INT64_T, MPI_SUM,
+                  m_comm);
+    return {counts.calls, counts.sent, should_move(counts, bytes_of_nodes, m_deal, m_locks)};
   }
 
   struct Totals {
@@ -141,26 +145,15 @@ MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, con
   return {static_cast<std::int64_t>(runs_in(mine, whole_box(schema, v))), bytes, sent};
 }
 
-double crowding(const Topology& topology, const std::vector<int>& aggregators, const Boxes& boxes) {
-  if (topology.n_nodes == 1) return 0.0;
-  std::map<int, std::size_t> of_node;
-  std::size_t most = 0, all = 0;
-  for (std::size_t a = 0; a < boxes.size(); ++a) {
-    const std::size_t n = elements_of(boxes[a]);
-    all += n;
-    std::size_t& of_this = of_node[topology.node_of[static_cast<std::size_t>(aggregators.at(a))]];
-    most = std::max(most, of_this += n);
-  }
-  return static_cast<double>(most * of_node.size()) / static_cast<double>(all);
-}
-
-bool should_move(const MoveCounts& counts, const Deal& deal, double crowding, bool locks) {
+bool should_move(const MoveCounts& counts, const std::vector<std::int64_t>& bytes_of_nodes,
+                 const Deal& deal, bool locks) {
   const auto calls = static_cast<double>(counts.calls), bytes = static_cast<double>(counts.bytes),
              sent = static_cast<double>(counts.sent);
-  const double call = crowding > 0.0 ? call_cost : call_on_one_node,
-               native = calls * (call + (locks ? lock_cost * sent / bytes : 0.0)),
-               moved =
-                   sent * std::max(1.0, crowding) + bytes / static_cast<double>(deal.run) * call;
+  const auto most = *std::max_element(bytes_of_nodes.begin(), bytes_of_nodes.end());
+  const double late =
+                   static_cast<double>(most) * static_cast<double>(bytes_of_nodes.size()) - bytes,
+               native = calls * (call_cost + (locks ? lock_cost * sent / bytes : 0.0)) + late,
+               moved = sent + bytes / static_cast<double>(deal.run) * call_cost;
   return calls > 1.0 && moved < native;
 }
 

@@ -14,18 +14,18 @@
 //   three aggregators      |aaaaa|bbbbb|ccccc|aaaaa|bbbbb|ccccc|
 //   the same, two servers  |aaaaa|bbbbb|aaaaa|bbbbb|aaaaa|bbbbb|
 //
-// Model: a call costs as much as sending C bytes (64 KiB; on one node, where the system's cache
-// takes it, 8 KiB), and L more (128 KiB) if another node owns the stripe, on a file system with
-// such locks; L is 0 on others. Between nodes what moves takes as long as the node that gets most:
-// W times the mean (1 on one node; too much for a small variable among others). Summed over ranks,
-// with the bytes sent between nodes,
+// Model: a call costs as much as sending C bytes (8 KiB), and L more (128 KiB) if another node owns
+// the stripe, on a file system with such locks; L is 0 on others. What stays takes as long as the
+// node that has most of it, I times the mean (as with ocean models, whose ranks on land have
+// nothing); aggregators have nearly equal parts. Summed over ranks, with the bytes sent between
+// nodes,
 //
-//   native   calls, one for each run of the file x (C + L x bytes sent / bytes)
-//   moved    W x bytes sent + calls x C, where one call writes a stripe of many variables
+//   native   calls, one for each run of the file x (C + L x bytes sent / bytes) + (I - 1) x bytes
+//   moved    bytes sent + calls x C, where one call writes a stripe of many variables
 //
 // The cheaper is taken; native for what one rank has in one run. Bytes written are the same in
 // both, and messages, which carry all variables together, are not counted. Decided when a variable
-// is first put, by one small reduction.
+// is first put, by two small reductions.
 #pragma once
 
 #include "io/formats/format.hpp"
@@ -62,10 +62,10 @@ struct MoveCounts {
 /// `near`: those to which this rank sends for nothing.
 MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, const Boxes& boxes,
                        const std::vector<std::size_t>& near);
-/// W of a variable, from what each aggregator writes if it moves; 0 on one node.
-double crowding(const Topology& topology, const std::vector<int>& aggregators, const Boxes& boxes);
-/// Whether a variable moves, from the counts of all ranks. `locks`: L is not 0.
-bool should_move(const MoveCounts& counts, const Deal& deal, double crowding, bool locks);
+/// Whether a variable moves, from the counts of all ranks and the bytes that each node has of it.
+/// `locks`: L is not 0.
+bool should_move(const MoveCounts& counts, const std::vector<std::int64_t>& bytes_of_nodes,
+                 const Deal& deal, bool locks);
 
 /// Of `aggregators`, which are ranks, those of the node of this rank; of one node only the rank.
 std::vector<std::size_t> near_aggregators(const Topology& topology,

@@ -112,12 +112,16 @@ private:
     if (found != m_moves.end()) return found->second;
     const Boxes boxes = run_boxes(m_schema, v, m_deal, m_layout.variables[v].begin);
     MoveCounts sum;
+    std::vector<std::int64_t> of_nodes(static_cast<std::size_t>(m_topology.n_nodes), 0);
     for_each_part(v, whole_box(m_schema, v), [&](int rank, const Box& part) {
-      sum += move_counts(m_schema, v, part, boxes, near_aggregators(m_topology, m_movers, rank));
+      const MoveCounts counts =
+          move_counts(m_schema, v, part, boxes, near_aggregators(m_topology, m_movers, rank));
+      sum += counts;
+      const int node = m_topology.node_of[static_cast<std::size_t>(rank)];
+      of_nodes[static_cast<std::size_t>(node)] += counts.bytes;
     });
     if (sum.calls <= 1) return false;
-    return m_moves[shape_of(v)] =
-               should_move(sum, m_deal, crowding(m_topology, m_movers, boxes), m_stripes.locks);
+    return m_moves[shape_of(v)] = should_move(sum, of_nodes, m_deal, m_stripes.locks);
   }
 
   /// What waits goes to the ranks or servers that write it, in `n_parts` steps.

@@ -138,9 +138,8 @@ TEST_CASE("shapes of chunks") {
   CHECK(chunk("f", "/chunk=time=7").empty());
   CHECK_REFUSED(chunk("v", "/chunk=z=7"),
                 "expected a dimension of the file (time, y, x, long), found 'z'");
-  for (const char* wrong : {"/chunk=y", "/chunk=y=0", "/chunk=y=-3", "/chunk=y=4k"}) {
+  for (const char* wrong : {"/chunk=y", "/chunk=y=0", "/chunk=y=-3", "/chunk=y=4k"})
     CHECK_REFUSED(chunk("v", wrong), "expected auto, record or lengths by dimension");
-  }
 }
 
 TEST_CASE("aggregators per node become hints of MPI-IO, unless the user gives them") {

@@ -74,12 +74,18 @@ TEST_CASE("auto deals stripes to all ranks of a node, whatever the format knows"
   CHECK(work_of("pnetcdf/auto/stripe=16KiB", s, columns).messages == n * (n - 1));
 }
 
-TEST_CASE("auto: runs of 20 KiB stay on one node and move between nodes") {
+TEST_CASE("auto: runs of 20 KiB stay, unless one of several nodes has most of them") {
   Schema s = one_field();
-  s.dimensions[2].length = static_cast<std::size_t>(2560 * size_of(MPI_COMM_WORLD));
-  CHECK(work_of("null/auto/stripe=256KiB", s, columns).messages == 0);
-  const io::Work moved = work_of("null/auto/stripe=256KiB/ranks_per_node=1", s, columns);
-  CHECK((moved.messages > 0) == (size_of(MPI_COMM_WORLD) > 1));
+  const auto n = static_cast<std::size_t>(size_of(MPI_COMM_WORLD)), length = 2560 * n;
+  s.dimensions[2].length = length;
+  const auto uneven = [=](const Schema&, std::size_t, int rank, int, std::size_t) {
+    const auto r = static_cast<std::size_t>(rank), first = length - 8 * (n - 1);
+    return std::vector<Box>{{{0, r == 0 ? 0 : first + 8 * (r - 1)}, {12, r == 0 ? first : 8}}};
+  };
+  const std::string way = "null/auto/stripe=256KiB/ranks_per_node=";
+  CHECK(work_of(way + "100", s, uneven).messages == 0);
+  CHECK(work_of(way + "1", s, columns).messages == 0);
+  CHECK((work_of(way + "1", s, uneven).messages > 0) == (n > 1));
 }
 
 TEST_CASE("auto judges a variable by all blocks of a rank, not by the first") {

@@ -50,9 +50,8 @@ TEST_CASE("a schema that no format could write is refused") {
   refused("expected at least one number", [](Schema& s) {
     s.variables[0].attributes.push_back({"levels", std::vector<double>{}});
   });
-  for (const char* name : {"", "-x", "a b", "a/b", "dägg"}) {
+  for (const char* name : {"", "-x", "a b", "a/b", "dägg"})
     refused("not a name for NetCDF", [&](Schema& s) { s.variables[0].name = name; });
-  }
 }
 
 TEST_CASE("some attributes take the type of their variable, exactly or not at all") {

@@ -108,9 +108,8 @@ TEST_CASE("one solution on 32 x 32 ranks: open water, obstacles, a serpentine", 
   const Grid<int> path = with_seed_at_corner(serpentine(65, 65));
   Grid<int> open(80, 70);
   open(33, 41) = 1;
-  for (const Grid<int>& start : {open, with_seeds(random_mask(80, 70, 0.8, 5), 500, 2), path}) {
+  for (const Grid<int>& start : {open, with_seeds(random_mask(80, 70, 0.8, 5), 500, 2), path})
     CHECK(metres_of(start, 0.1, 0.1, 32, 32) == in_order_of_value(start, 0.1, 0.1));
-  }
   CHECK(metres_of(path, 1.0, 1.0, 32, 32)(64, 64) > 33 * 63 + 64); // corners are cut, walls are not
 }
 

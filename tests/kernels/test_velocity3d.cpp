@@ -50,9 +50,8 @@ struct Case {
                           v_b[r], out[r]);
     }
     ranks.update_ghosts(second);
-    for (int r = 0; r < ranks.local_size(); ++r) {
+    for (int r = 0; r < ranks.local_size(); ++r)
       vertical_velocity(ranks.patch(r), dx, dy, levels, H[r], mask[r], m[r], out[r], w[r]);
-    }
   }
 };
 
