@@ -242,14 +242,14 @@ TEST_CASE("the length of a stripe: what is asked for, else the file system's") {
 TEST_CASE("auto: what costs least, by counts of all ranks") {
   constexpr std::int64_t KiB = 1 << 10, MiB = KiB * KiB;
   const Deal deal{8, MiB};
-  const std::vector<std::int64_t> equal = {MiB, MiB, MiB}, land = {6 * MiB, 2 * MiB, 0};
+  const std::vector<std::int64_t> all = {8 * MiB}, equal(4, 2 * MiB), land = {6 * MiB, 2 * MiB, 0};
   CHECK_FALSE(should_move({1, 64 * MiB, 60 * MiB}, {64 * MiB}, deal, true)); // one long run
-  CHECK(should_move({5000, 3 * MiB, 2 * MiB}, equal, deal, true));           // short runs
-  CHECK_FALSE(should_move({100, 3 * MiB, 2 * MiB}, equal, deal, false));     // runs of 30 KiB
-  CHECK(should_move({100, 3 * MiB, 2 * MiB}, equal, deal, true));            // a lock for each
+  CHECK(should_move({5000, 8 * MiB, 7 * MiB}, all, deal, true));             // short runs
+  CHECK_FALSE(should_move({200, 8 * MiB, 7 * MiB}, all, deal, false));       // runs of 40 KiB
+  CHECK_FALSE(should_move({200, 8 * MiB, 7 * MiB}, equal, deal, false));     // of several nodes
+  CHECK(should_move({200, 8 * MiB, 7 * MiB}, land, deal, false));            // one has most
+  CHECK(should_move({100, 8 * MiB, 7 * MiB}, equal, deal, true));            // a lock for each
   CHECK_FALSE(should_move({8, 64 * MiB, 56 * MiB}, {64 * MiB}, deal, true)); // few locks
-  CHECK(should_move({100, 8 * MiB, 7 * MiB}, land, deal, false));            // one node has most
-  CHECK_FALSE(should_move({100, 8 * MiB, 7 * MiB}, {4 * MiB, 4 * MiB, 0}, deal, false));
   const std::vector<int> ranks = {0, 8, 16, 24, 32};
   CHECK(one_per_server(ranks, {MiB, true, 3}) == std::vector<int>{0, 8, 24});
   for (const std::size_t n : {9, 0})

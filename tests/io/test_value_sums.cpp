@@ -199,9 +199,8 @@ TEST_CASE("a changed bit is found, and named by file or subfile, variable and re
   const io::Schema schema = pattern::ice();
   pattern::write(*writer_of(method), path, schema, 3);
   std::string last = path;
-  for (const char* suffix : {".0000", ".0001", ".0002"}) {
+  for (const char* suffix : {".0000", ".0001", ".0002"})
     if (std::filesystem::exists(path + suffix)) last = path + suffix;
-  }
   MPI_Barrier(MPI_COMM_WORLD);
   for (const io::Variable& variable : schema.variables) {
     const bool has_records = schema.has_records(variable);
