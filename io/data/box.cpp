@@ -1,8 +1,7 @@
 #include "io/data/box.hpp"
 
 #include <cstring>
-#include <functional>
-#include <numeric>
+#include <type_traits>
 
 namespace nunatak::io {
 
@@ -11,10 +10,6 @@ std::string in_words(const Indices& numbers) {
   for (std::size_t n = 0; n < numbers.size(); ++n)
     words += (n ? ", " : "") + std::to_string(numbers[n]);
   return words + ")";
-}
-
-std::size_t Box::elements() const {
-  return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>());
 }
 
 Box Box::in_record(std::size_t record) const {
@@ -117,17 +112,22 @@ void copy_values(const Box& part, const Box& from_box, const std::byte* from, co
     return;
   }
   d -= 1;
-  const Indices counts(part.count.begin(), part.count.begin() + d);
-  Indices index(d, 0);
-  do {
-    std::size_t f = 0, t = 0; // index of dimension d
-    for (std::size_t e = 0; e < d; ++e) {
-      f = (f + index[e]) * from_box.count[e + 1];
-      t = (t + index[e]) * to_box.count[e + 1];
-    }
-    for (std::size_t n = 0; n < part.count[d]; ++n)
-      std::memcpy(to + (t + n) * to_step, from + (f + n) * from_step, run);
-  } while (next_index(index, counts));
+  const auto copy_runs = [&](auto bytes) { // faster if they are known when it is compiled
+    const Indices counts(part.count.begin(), part.count.begin() + d);
+    Indices index(d, 0);
+    do {
+      std::size_t f = 0, t = 0; // index of dimension d
+      for (std::size_t e = 0; e < d; ++e) {
+        f = (f + index[e]) * from_box.count[e + 1];
+        t = (t + index[e]) * to_box.count[e + 1];
+      }
+      for (std::size_t n = 0; n < part.count[d]; ++n)
+        std::memcpy(to + (t + n) * to_step, from + (f + n) * from_step, bytes);
+    } while (next_index(index, counts));
+  };
+  if (run == 4) return copy_runs(std::integral_constant<std::size_t, 4>{});
+  if (run == 8) return copy_runs(std::integral_constant<std::size_t, 8>{});
+  copy_runs(run);
 }
 
 } // namespace nunatak::io

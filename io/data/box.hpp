@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -75,7 +77,9 @@ constexpr std::size_t no_record = static_cast<std::size_t>(-1);
 struct Box {
   Indices start, count;
 
-  std::size_t elements() const;
+  std::size_t elements() const {
+    return std::accumulate(count.begin(), count.end(), std::size_t{1}, std::multiplies<>());
+  }
   /// With the record dimension in front; no_record: the same.
   Box in_record(std::size_t record) const;
   bool operator==(const Box& other) const { return start == other.start && count == other.count; }

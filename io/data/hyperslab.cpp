@@ -241,22 +241,25 @@ const std::byte* packed(const Hyperslab& slab, Type file_type, Buffer& buffer) {
   return target;
 }
 
-void Waiting::keep(Slabs& slabs, Type file_type) {
+std::vector<const std::byte*> Waiting::keep(const Slabs& slabs, Type file_type) {
   const auto stays = [&](const Hyperslab& s) { return s.lasting && is_packed(s, file_type); };
   std::size_t elements = 0;
   for (const Hyperslab& slab : slabs) elements += stays(slab) ? 0 : slab.elements();
   if (m_used == m_copies.size()) m_copies.emplace_back();
   std::byte* copy = m_copies[m_used++].of_size(elements * bytes_of(file_type));
-  for (Hyperslab& slab : slabs) {
+  std::vector<const std::byte*> values;
+  values.reserve(slabs.size());
+  for (const Hyperslab& slab : slabs) {
     if (stays(slab)) {
       add_to_sum(slab, file_type);
-      slab.sum = nullptr;
+      values.push_back(slab.data);
     } else {
       pack(slab, file_type, copy);
-      slab = row_major(slab, copy, file_type);
+      values.push_back(copy);
       copy += slab.elements() * bytes_of(file_type);
     }
   }
+  return values;
 }
 
 } // namespace nunatak::io

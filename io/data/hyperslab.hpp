@@ -89,9 +89,9 @@ public:
   bool has_room(std::size_t more) const { return m_bytes == 0 || m_bytes + more <= m_limit; }
   void add(std::size_t more) { m_bytes += more; }
   std::size_t bytes() const { return m_bytes; }
-  /// Makes the values row-major, of `file_type`: in place if a slab is lasting and packed, else in
-  /// a copy.
-  void keep(Slabs& slabs, Type file_type);
+  /// The row-major values of each slab, of `file_type`: in place if it is lasting and packed, else
+  /// in a copy.
+  std::vector<const std::byte*> keep(const Slabs& slabs, Type file_type);
   void clear() { m_used = m_bytes = 0; } ///< memory is used again
 
 private:

@@ -19,11 +19,6 @@ constexpr std::array<const char*, 13> type_names = {
 
 } // namespace
 
-std::size_t bytes_of(Type type) {
-  constexpr std::array<std::size_t, type_names.size()> bytes = {1, 2, 4, 8, 4, 8, 1, 2, 4, 8, 1};
-  return bytes[static_cast<std::size_t>(type)];
-}
-
 const char* name_of(Type type) { return type_names[static_cast<std::size_t>(type)]; }
 
 Type type_named(const std::string& name) {

@@ -42,7 +42,11 @@ enum class Type {
 
 constexpr bool is_written(Type type) { return type <= Type::float64; }
 constexpr bool is_number(Type type) { return type < Type::text; }
-std::size_t bytes_of(Type type); ///< 0 without a fixed size
+/// 0 without a fixed size.
+constexpr std::size_t bytes_of(Type type) {
+  constexpr std::size_t bytes[] = {1, 2, 4, 8, 4, 8, 1, 2, 4, 8, 1, 0, 0};
+  return bytes[static_cast<std::size_t>(type)];
+}
 /// In ncdump's words: "byte", "short", "int", "int64", "float", "double", "ubyte", ..., "char".
 const char* name_of(Type type);
 Type type_named(const std::string& name); ///< Type::other if unknown

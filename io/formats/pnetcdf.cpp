@@ -158,17 +158,17 @@ private:
     m_work.written_operations += 1;
   }
 
-  void queue(std::size_t v, std::size_t record, Slabs& slabs) {
+  void queue(std::size_t v, std::size_t record, const Slabs& slabs) {
     const Variable& variable = m_schema.variables[v];
-    m_waiting.keep(slabs, variable.type);
-    for (const Hyperslab& slab : slabs) {
-      if (slab.elements() == 0) continue;
-      const Box box = slab.in_record(record);
+    const std::vector<const std::byte*> values = m_waiting.keep(slabs, variable.type);
+    for (std::size_t n = 0; n < slabs.size(); ++n) {
+      if (slabs[n].elements() == 0) continue;
+      const Box box = slabs[n].in_record(record);
       const PerDimension<MPI_Offset> start(box.start.begin(), box.start.end()),
           count(box.count.begin(), box.count.end());
       int request = NC_REQ_NULL;
       // the type in memory is that of the file
-      keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), slab.data, 0,
+      keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), values[n], 0,
                            MPI_DATATYPE_NULL, &request),
            variable.name);
       m_requests.push_back(request);

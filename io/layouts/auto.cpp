@@ -218,7 +218,8 @@ std::size_t runs_in(const Box& box, const Box& whole) {
 
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, const Stripes& stripes) {
+                                  std::unique_ptr<Format> inner, bool writes_behind,
+                                  const Stripes& stripes) {
   if (stripes.locks) inner->use_stripe(stripes.bytes);
   const std::vector<int> owners = one_per_server(aggregators, stripes);
   const auto by_cost = std::make_shared<ByCost>(comm, schema, topology, owners, stripes, *inner);
@@ -226,7 +227,8 @@ std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Opt
                       [=] { return by_cost->text(); }};
   return make_remap(
       comm, schema, options, topology, owners,
-      [=](const Schema&, std::size_t v) { return by_cost->boxes(v); }, std::move(inner), choice);
+      [=](const Schema&, std::size_t v) { return by_cost->boxes(v); }, std::move(inner),
+      writes_behind, choice);
 }
 
 } // namespace nunatak::io

@@ -93,6 +93,7 @@ std::size_t runs_in(const Box& box, const Box& whole);
 /// Wrap `inner`, which all ranks of `comm` have opened. `aggregators`: ranks, ascending.
 std::unique_ptr<Format> make_auto(MPI_Comm comm, const Schema& schema, const Options& options,
                                   const Topology& topology, const std::vector<int>& aggregators,
-                                  std::unique_ptr<Format> inner, const Stripes& stripes);
+                                  std::unique_ptr<Format> inner, bool writes_behind,
+                                  const Stripes& stripes);
 
 } // namespace nunatak::io

@@ -2,6 +2,9 @@
 
 #include "io/data/exchange.hpp"
 
+#include <algorithm>
+#include <future>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -22,6 +25,12 @@ struct Put {
   }
 };
 
+/// What the inner format is given of a put: as many slabs on all ranks.
+struct Write {
+  std::size_t v, record;
+  Slabs slabs;
+};
+
 /// How the puts of a sequence of variables are moved, from the boxes of their hyperslabs.
 struct Schedule {
   std::shared_ptr<const OwnBoxes> mine;
@@ -35,10 +44,12 @@ class Remap final : public Format {
 public:
   Remap(MPI_Comm comm, const Schema& schema, const Options& options, const Topology& topology,
         std::vector<int> aggregators, BoxesOf boxes_of, std::unique_ptr<Format> inner,
-        Choice choice)
+        bool writes_behind, Choice choice)
       : m_inner(std::move(inner)), m_choice(std::move(choice)), m_comm(comm), m_schema(schema),
         m_topology(topology), m_aggregators(std::move(aggregators)),
-        m_boxes_of(std::move(boxes_of)), m_waiting(options.copy_bytes(), m_aggregators.size()) {}
+        m_boxes_of(std::move(boxes_of)),
+        m_waiting(round_bytes(options, writes_behind), m_aggregators.size()),
+        m_writes_behind(writes_behind) {}
 
   void define() override {
     m_inner->define();
@@ -47,15 +58,10 @@ public:
   }
 
   void put(std::size_t v, std::size_t record, const Slabs& slabs) override {
-    if (m_choice.moves && !m_choice.moves(v, slabs)) return m_inner->put(v, record, slabs);
+    if (m_choice.moves && !m_choice.moves(v, slabs)) return inner().put(v, record, slabs);
     if (m_boxes[v].empty()) {
       m_boxes[v] = m_boxes_of(m_schema, v);
       for (const auto& boxes : m_boxes[v]) m_bytes[v] += elements_of(boxes) * bytes_of(type_of(v));
-    }
-    Slabs some;
-    some.reserve(slabs.size());
-    for (const Hyperslab& slab : slabs) {
-      if (slab.elements() > 0) some.push_back(slab);
     }
     m_n_put += static_cast<std::int64_t>(slabs.size());
     const bool is_further_part =
@@ -64,30 +70,35 @@ public:
       move_pending();
     const std::size_t n_parts = m_waiting.parts(m_bytes[v]);
     if (n_parts > 1) {
+      Slabs some;
+      std::copy_if(slabs.begin(), slabs.end(), std::back_inserter(some),
+                   [](const Hyperslab& slab) { return slab.elements() > 0; });
       OwnBoxes mine;
       mine.add({some.begin(), some.end()});
       return move({{v, record, {}, std::move(some)}}, std::move(mine), n_parts);
     }
-    m_waiting.keep(some, type_of(v));
     m_n_slabs += slabs.size();
     if (!is_further_part) {
       end_put();
       m_puts.push_back({v, record});
       m_waiting.add(m_bytes[v]);
     }
-    for (const Hyperslab& slab : some) {
-      m_last.push_back(slab);
-      m_puts.back().values.push_back(slab.data);
+    const std::vector<const std::byte*> values = m_waiting.keep(slabs, type_of(v));
+    m_last.reserve(m_last.size() + slabs.size());
+    for (std::size_t n = 0; n < slabs.size(); ++n) {
+      if (slabs[n].elements() == 0) continue;
+      m_last.push_back(slabs[n]);
+      m_puts.back().values.push_back(values[n]);
     }
   }
 
   void wait() override {
     move_pending();
-    m_error.keep([&] { m_inner->wait(); });
+    m_error.keep([&] { inner().wait(); });
     m_error.rethrow();
   }
   Work work() const override {
-    Work sum = m_inner->work();
+    Work sum = m_written.valid() ? m_known_work : m_inner->work();
     return sum += m_work;
   }
   /// With a choice its text as "layout".
@@ -102,13 +113,13 @@ public:
   std::optional<std::uint64_t> first_byte(std::size_t v) const override {
     return m_inner->first_byte(v);
   }
-  void close() override { m_inner->close(); }
-  void save() override { m_inner->save(); }
+  void close() override { inner().close(); }
+  void save() override { inner().save(); }
   bool grows_in_place() const override { return m_inner->grows_in_place(); }
-  void flush_values() override { m_inner->flush_values(); }
-  void count_records() override { m_inner->count_records(); }
+  void flush_values() override { inner().flush_values(); }
+  void count_records() override { inner().count_records(); }
   Reopened reopen(const std::string& path, std::uint64_t records) override {
-    return m_inner->reopen(path, records);
+    return inner().reopen(path, records);
   }
   Sums own_sums(std::size_t records) const override { return m_inner->own_sums(records); }
   std::vector<OutputFile> files() const override { return m_inner->files(); }
@@ -139,9 +150,10 @@ private:
     const Schedule* schedule = nullptr;
     timed([&] { schedule = &schedule_of(puts, std::move(mine), n_parts); });
     for (std::size_t part = 0; part < n_parts; ++part) {
-      timed([&] { move_values(schedule->plans[part], puts); });
-      write(schedule->plans[part], schedule->n_slabs[part], puts);
-      m_error.keep([&] { m_inner->wait(); });
+      const Plan& plan = schedule->plans[part];
+      timed([&] { move_values(plan, puts); });
+      write(writes_of(plan, schedule->n_slabs[part], puts),
+            m_writes_behind && plan.target_bytes > 0);
     }
   }
 
@@ -243,9 +255,10 @@ private:
     if (receives.size() < plan.receives.size()) take(receives.size()); // its own
   }
 
-  /// Put the targets of this rank, and empty slabs where other ranks have more.
-  void write(const Plan& plan, const std::vector<std::int64_t>& n_slabs,
-             const std::vector<Put>& puts) {
+  /// The targets of this rank, and empty slabs where other ranks have more.
+  std::vector<Write> writes_of(const Plan& plan, const std::vector<std::int64_t>& n_slabs,
+                               const std::vector<Put>& puts) {
+    std::vector<Write> writes;
     for (std::size_t p = 0; p < puts.size(); ++p) {
       const std::size_t v = puts[p].v;
       Hyperslab nothing = row_major({{0}, {0}}, nullptr, type_of(v));
@@ -257,8 +270,28 @@ private:
         for (const Box& box : target.parts) slabs.push_back(slice(all, box));
       }
       slabs.resize(static_cast<std::size_t>(n_slabs[p]), nothing);
-      if (!slabs.empty()) m_error.keep([&] { m_inner->put(v, puts[p].record, slabs); });
+      if (!slabs.empty()) writes.push_back({v, puts[p].record, std::move(slabs)});
     }
+    return writes;
+  }
+
+  /// Writes what lies in m_assembled; `behind`: the next round is assembled meanwhile.
+  void write(std::vector<Write> writes, bool behind) {
+    Format& format = inner(); // the round before is written
+    const auto call = [this, &format, writes = std::move(writes)] {
+      for (const Write& w : writes) m_error.keep([&] { format.put(w.v, w.record, w.slabs); });
+      m_error.keep([&] { format.wait(); });
+    };
+    if (!behind) return call();
+    m_known_work = format.work();
+    std::swap(m_assembled, m_behind);
+    m_written = std::async(std::launch::async, call);
+  }
+
+  /// The inner format, when it has written what is given to it.
+  Format& inner() {
+    if (m_written.valid()) m_written.get();
+    return *m_inner;
   }
 
   static constexpr std::size_t most_slabs =
@@ -285,18 +318,22 @@ private:
   std::int64_t m_n_put = 0; ///< blocks, some empty: the same on all ranks
   std::map<std::vector<std::size_t>, Schedule> m_schedules;
   std::size_t m_bytes_kept = 0; ///< of plans made since they were cleared
-  Buffer m_outgoing, m_incoming, m_assembled;
-  KeptError m_error; ///< of the inner format: this rank still takes part in the next rounds
-  Work m_work;
+  Buffer m_outgoing, m_incoming, m_assembled, m_behind;
+  KeptError m_error;         ///< of the inner format: this rank still takes part in the next rounds
+  Work m_work, m_known_work; ///< of this layout; of the inner format before it writes behind
+  bool m_writes_behind;
+  std::future<void> m_written; ///< behind; the destructor waits
 };
 
 } // namespace
 
 std::unique_ptr<Format> make_remap(MPI_Comm comm, const Schema& schema, const Options& options,
                                    const Topology& topology, std::vector<int> aggregators,
-                                   BoxesOf boxes_of, std::unique_ptr<Format> inner, Choice choice) {
+                                   BoxesOf boxes_of, std::unique_ptr<Format> inner,
+                                   bool writes_behind, Choice choice) {
   return std::make_unique<Remap>(comm, schema, options, topology, std::move(aggregators),
-                                 std::move(boxes_of), std::move(inner), std::move(choice));
+                                 std::move(boxes_of), std::move(inner), writes_behind,
+                                 std::move(choice));
 }
 
 } // namespace nunatak::io

@@ -62,6 +62,11 @@ std::vector<int> aggregators_of(const Options& options, const Topology& topology
   return aggregators(topology, per_node);
 }
 
+bool writes_behind(const Options& options, const Topology& topology) {
+  return topology.n_nodes > 1 && has_features(options, by_runs) &&
+         !has_features(options, mpi_io_calls) && !layout_row(options).subfiles;
+}
+
 namespace {
 
 template <class Row>
@@ -130,17 +135,18 @@ LustreLayout lustre_layout_of(const char* folder) {
 OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   const LayoutRow& row = layout_row(options);
   const std::vector<int> ranks = aggregators_of(options, topology);
+  const bool behind = writes_behind(options, topology);
   return [=, &row](const std::string& path, const Schema& schema) {
     const Stripes stripes = stripes_at(comm, path, options);
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open_anew,
                                                  has_features(options, netcdf))
                               : open_anew(comm, path, schema, options);
     if (row.chooses)
-      return make_auto(comm, schema, options, topology, ranks, std::move(inner), stripes);
+      return make_auto(comm, schema, options, topology, ranks, std::move(inner), behind, stripes);
     const BoxesOf boxes = [=, &row](const Schema& of, std::size_t v) {
       return row.boxes(of, v, ranks.size(), stripes.bytes);
     };
-    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner));
+    return make_remap(comm, schema, options, topology, ranks, boxes, std::move(inner), behind);
   };
 }
 

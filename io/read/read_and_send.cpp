@@ -126,15 +126,14 @@ private:
     for (std::size_t k = 0; k < m_readers.size(); ++k) {
       const Box* const slab = slab_of(request, k, round);
       if (slab == nullptr) continue;
-      if (m_readers[k] == m_rank) {
-        sends = messages_of(request, *slab, error);
-        if (do_meet(*slab, mine))
-          copy_values(meet(*slab, mine), *slab, m_slab.data(), mine, values,
-                      bytes_of(request.type));
+      const Box part = meet(*slab, mine);
+      const bool is_own = m_readers[k] == m_rank;
+      if (is_own) sends = messages_of(request, *slab, error);
+      if (part.elements() == 0) continue;
+      if (is_own) {
+        copy_values(part, *slab, m_slab.data(), mine, values, bytes_of(request.type));
         continue;
       }
-      const Box part = meet(*slab, mine);
-      if (part.elements() == 0) continue;
       receives.push_back({m_readers[k], values + place_in(mine, part) * bytes_of(request.type),
                           request.bytes(part)});
     }

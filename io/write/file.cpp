@@ -131,10 +131,12 @@ void File::put_blocks(const std::string& name, std::size_t record, const std::ve
     m_last_digest = 0;
     reserve(m_records);
   }
-  Slabs slabs(std::max<std::size_t>(1, blocks.size()), row_major({{0}, {0}}, nullptr, type));
+  Slabs slabs;
+  slabs.reserve(blocks.size());
   const Indices shape = m_schema.record_shape(v);
   for (std::size_t b = 0; b < blocks.size() && data != nullptr; ++b)
-    m_error.keep([&] { slabs[b] = make_slab(variable, shape, blocks[b], data, type); });
+    m_error.keep([&] { slabs.push_back(make_slab(variable, shape, blocks[b], data, type)); });
+  slabs.resize(std::max<std::size_t>(1, blocks.size()), row_major({{0}, {0}}, nullptr, type));
   const auto write = [&](const Slabs& given) {
     timed(Phase::post, [&] {
       try {

@@ -2,6 +2,7 @@
 
 #include "io/data/exchange.hpp"
 #include "io/formats/runs.hpp"
+#include "io/layouts/remap.hpp"
 #include "io/methods/registry.hpp"
 #include "io/write/servers.hpp"
 
@@ -37,7 +38,8 @@ public:
       if (m_row.chooses) m_movers = one_per_server(m_movers, stripes);
     }
     m_deal = {m_movers.size(), stripes.bytes, stripes.servers};
-    m_copies = Waiting(options.copy_bytes(), m_collects ? ranks : m_movers.size());
+    m_copies = Waiting(round_bytes(options, writes_behind(options, topology)),
+                       m_collects ? ranks : m_movers.size());
     m_runs.resize(ranks + (m_has_servers ? m_movers.size() : 0));
   }
 
