@@ -285,7 +285,8 @@ private:
     if (!behind) return call();
     m_known_work = format.work();
     std::swap(m_assembled, m_behind);
-    m_written = std::async(std::launch::async, call);
+    // deferred: at the next inner(), where the system has no thread left
+    m_written = std::async(std::launch::async | std::launch::deferred, call);
   }
 
   /// The inner format, when it has written what is given to it.
