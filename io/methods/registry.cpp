@@ -62,8 +62,8 @@ std::vector<int> aggregators_of(const Options& options, const Topology& topology
   return aggregators(topology, per_node);
 }
 
-bool writes_behind(const Options& options, const Topology& topology) {
-  return topology.n_nodes > 1 && has_features(options, by_runs) &&
+bool writes_behind(const Options& options, const Topology& topology, const Stripes& stripes) {
+  return topology.n_nodes > 1 && !stripes.locks && has_features(options, by_runs) &&
          !has_features(options, mpi_io_calls) && !layout_row(options).subfiles;
 }
 
@@ -135,9 +135,9 @@ LustreLayout lustre_layout_of(const char* folder) {
 OpenFormat open_in_layout(MPI_Comm comm, const Options& options, const Topology& topology) {
   const LayoutRow& row = layout_row(options);
   const std::vector<int> ranks = aggregators_of(options, topology);
-  const bool behind = writes_behind(options, topology);
   return [=, &row](const std::string& path, const Schema& schema) {
     const Stripes stripes = stripes_at(comm, path, options);
+    const bool behind = writes_behind(options, topology, stripes);
     auto inner = row.subfiles ? make_split_files(comm, path, schema, options, ranks, open_anew,
                                                  has_features(options, netcdf))
                               : open_anew(comm, path, schema, options);

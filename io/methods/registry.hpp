@@ -57,8 +57,9 @@ std::string layout_of(const Options& options, const Topology& topology);
 /// The ranks that aggregate: N of each node; without N every rank, or one (auto on several nodes).
 std::vector<int> aggregators_of(const Options& options, const Topology& topology);
 /// What a layout moves between nodes is written by a thread while more is moved (remap.hpp): into
-/// one file, by formats that write without MPI.
-bool writes_behind(const Options& options, const Topology& topology);
+/// one file, by formats that write without MPI. Clients of file systems with locks do so by
+/// themselves.
+bool writes_behind(const Options& options, const Topology& topology, const Stripes& stripes);
 /// Opens the format in `options`, without a layout. Rank 0 creates the file. Collective.
 OpenFunction open_anew;
 

@@ -38,7 +38,7 @@ public:
       if (m_row.chooses) m_movers = one_per_server(m_movers, stripes);
     }
     m_deal = {m_movers.size(), stripes.bytes, stripes.servers};
-    m_copies = Waiting(round_bytes(options, writes_behind(options, topology)),
+    m_copies = Waiting(round_bytes(options, writes_behind(options, topology, stripes)),
                        m_collects ? ranks : m_movers.size());
     m_runs.resize(ranks + (m_has_servers ? m_movers.size() : 0));
   }
