@@ -278,7 +278,7 @@ private:
   /// Writes what lies in m_assembled; `behind`: the next round is assembled meanwhile.
   void write(std::vector<Write> writes, bool behind) {
     Format& format = inner(); // the round before is written
-    const auto call = [this, &format, writes = std::move(writes)] {
+    auto call = [this, &format, writes = std::move(writes)] {
       for (const Write& w : writes) m_error.keep([&] { format.put(w.v, w.record, w.slabs); });
       m_error.keep([&] { format.wait(); });
     };
@@ -286,7 +286,7 @@ private:
     m_known_work = format.work();
     std::swap(m_assembled, m_behind);
     // deferred: at the next inner(), where the system has no thread left
-    m_written = std::async(std::launch::async | std::launch::deferred, call);
+    m_written = std::async(std::launch::async | std::launch::deferred, std::move(call));
   }
 
   /// The inner format, when it has written what is given to it.

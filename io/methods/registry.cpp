@@ -64,7 +64,7 @@ std::vector<int> aggregators_of(const Options& options, const Topology& topology
 
 bool writes_behind(const Options& options, const Topology& topology, const Stripes& stripes) {
   return topology.n_nodes > 1 && !stripes.locks && has_features(options, by_runs) &&
-         !has_features(options, mpi_io_calls) && !layout_row(options).subfiles;
+         !uses_mpi_io(options) && !layout_row(options).subfiles;
 }
 
 namespace {

@@ -36,7 +36,7 @@ public:
   /// From one rank to another; servers have the numbers after those of the ranks.
   virtual void message(int from, int to, std::int64_t bytes) = 0;
   virtual void write(int rank, std::uint64_t begin, std::uint64_t bytes) = 0; ///< one call
-  virtual void next() = 0; ///< what follows begins when all before it has ended
+  virtual void next() = 0; ///< what follows begins after all before it, but for writes behind
 };
 
 /// A new file with `records` records, 1 or more; variables are put in the order of the schema.
