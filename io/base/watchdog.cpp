@@ -170,8 +170,12 @@ void Watchdog::look_for_progress(std::unique_lock<std::mutex>& lock,
   std::packaged_task<std::string()> look([path = m_watched->first] { return progress_of(path); });
   std::future<std::string> answer = look.get_future();
   lock.unlock();
-  std::thread(std::move(look)).detach();
-  const bool has_come = answer.wait_for(longest) == std::future_status::ready;
+  bool has_come = false;
+  try {
+    std::thread(std::move(look)).detach();
+    has_come = answer.wait_for(longest) == std::future_status::ready;
+  } catch (const std::system_error&) { // no thread is left
+  }
   lock.lock();
   if (!has_come || scope != m_scopes) return;
   const std::string before = std::exchange(m_progress, answer.get());

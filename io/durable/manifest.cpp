@@ -32,9 +32,9 @@ constexpr int no_surprise = O_NOFOLLOW | O_NONBLOCK; // follow no link, wait for
 
 /// The length of an open manifest; Error if it is not a regular file.
 std::size_t size_of_regular(int fd, const std::string& manifest) {
-  constexpr off_t most = off_t{1} << 30;
   struct stat now {};
-  if (::fstat(fd, &now) != 0 || !S_ISREG(now.st_mode) || now.st_size > most)
+  if (::fstat(fd, &now) != 0 || !S_ISREG(now.st_mode) ||
+      static_cast<std::size_t>(now.st_size) > longest_manifest)
     throw Error("file '" + manifest +
                 "': expected the manifest, a regular file of at most 1 GiB, found something else");
   return static_cast<std::size_t>(now.st_size);

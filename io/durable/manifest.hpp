@@ -44,6 +44,8 @@ struct ManifestEntry {
   std::string metadata = ""; ///< fingerprint(); "": none
 };
 
+constexpr std::size_t longest_manifest = std::size_t{1} << 30; ///< bytes
+
 std::string line_of(const ManifestEntry& entry);
 /// Append lines, in one write; durable on return. Error if that fails. Other writers wait.
 void append_to_manifest(const std::string& manifest, const std::string& lines);

@@ -56,6 +56,7 @@ public:
       const Hyperslab part = part_of(slab, p, n_parts);
       const std::size_t bytes = part.elements() * element;
       if (bytes == 0) continue;
+      m_bytes = (m_bytes + element - 1) / element * element; // where a value may begin
       if (m_bytes + bytes > most) write();
       append_runs(schema, layout, v, record, part, values(part, m_bytes), m_runs);
       m_bytes += bytes;

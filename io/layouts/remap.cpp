@@ -278,15 +278,16 @@ private:
   /// Writes what lies in m_assembled; `behind`: the next round is assembled meanwhile.
   void write(std::vector<Write> writes, bool behind) {
     Format& format = inner(); // the round before is written
-    auto call = [this, &format, writes = std::move(writes)] {
-      for (const Write& w : writes) m_error.keep([&] { format.put(w.v, w.record, w.slabs); });
+    const auto call = [this, &format,
+                       all = std::make_shared<const std::vector<Write>>(std::move(writes))] {
+      for (const Write& w : *all) m_error.keep([&] { format.put(w.v, w.record, w.slabs); });
       m_error.keep([&] { format.wait(); });
     };
     if (!behind) return call();
     m_known_work = format.work();
     std::swap(m_assembled, m_behind);
-    // deferred: at the next inner(), where the system has no thread left
-    m_written = std::async(std::launch::async | std::launch::deferred, std::move(call));
+    // deferred: at the next inner(), where the system has no thread left, from a copy of `call`
+    m_written = std::async(std::launch::async | std::launch::deferred, call);
   }
 
   /// The inner format, when it has written what is given to it.

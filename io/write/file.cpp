@@ -198,7 +198,7 @@ void File::end_record(std::int64_t step) {
 bool File::grows() const { return m_options.commit_every > 0 && can_commit_records(); }
 
 void File::commit(std::int64_t step) {
-  if (!m_options.commit_every || m_ended <= m_committed) return;
+  if (m_closed || !m_options.commit_every || m_ended <= m_committed) return;
   m_committed = m_ended;
   grows() ? commit_records(step) : save_records(step);
 }

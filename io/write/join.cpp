@@ -246,6 +246,7 @@ Joined join(MPI_Comm comm, const std::string& path, const std::string& output,
     file->end_record();
   }
   file->close();
+  writer.finish();
   return {subfiles.size(), subfiles.schema().records()};
 }
 

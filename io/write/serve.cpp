@@ -67,8 +67,9 @@ void call_in_thread(std::size_t bytes, const std::function<void()>& call,
   using Microseconds = std::chrono::microseconds;
   constexpr std::size_t smallest = 1 << 20;
   if (bytes < smallest) return call();
-  // the destructor waits for the call if take() throws
-  std::future<void> done = std::async(std::launch::async, call);
+  // the destructor waits for the call if take() throws; deferred: no thread is left
+  std::future<void> done = std::async(std::launch::async | std::launch::deferred, call);
+  if (done.wait_for(Microseconds(0)) == std::future_status::deferred) return done.get();
   constexpr Microseconds shortest(20), longest(2000);
   for (Microseconds nap = shortest; done.wait_for(nap) != std::future_status::ready;)
     nap = take() ? shortest : std::min(2 * nap, longest);

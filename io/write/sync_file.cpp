@@ -337,6 +337,12 @@ private:
     if (m_metadata.empty())
       m_metadata = fingerprint(is_shared ? schema().as_written() : NcFile(written).schema());
     line.metadata = m_metadata;
+    std::string text = line_of(line);
+    // those of subfiles become half a manifest at most: longer ones have no sums
+    const std::size_t most = longest_manifest / 2 / static_cast<std::size_t>(size_of(m_comm));
+    if (is_shared || text.size() <= most) return text;
+    line.sums.reset();
+    line.metadata.clear();
     return line_of(line);
   }
 

@@ -3,8 +3,9 @@
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
 // call: open, read (and pread), write (pwrite and writev, too), fsync, close, rename, unlink,
-// fallocate, ftruncate on files below `folder`, or new (memory of at least 4 KiB, asked for by C++
-// once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins). action: a
+// fallocate, ftruncate on files below `folder`, new (memory of at least 4 KiB, asked for by C++
+// once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins), or thread (of
+// C++, not of MPI's libraries). action: a
 // number of errno; short (half of a write); kill; hang (it does not return); full (this call and
 // all of its kind that follow fail, as on a full disk). rank -1: all ranks, each by its own count.
 // When it strikes, the empty `file` appears. Other calls pass. loop.py counts k up.
@@ -34,8 +35,8 @@ int rank_of_process() {
   return 0;
 }
 
-constexpr const char* calls[] = {"open",   "read",   "write",     "fsync",     "close",
-                                 "rename", "unlink", "fallocate", "ftruncate", "new"};
+constexpr const char* calls[] = {"open",   "read",      "write",     "fsync", "close", "rename",
+                                 "unlink", "fallocate", "ftruncate", "new",   "thread"};
 
 struct Fault {
   bool is_on = false, counts = false;
@@ -176,6 +177,14 @@ int ftruncate(int fd, off_t size) {
                  [&] { return real<int(int, off_t)>("ftruncate")(fd, size); });
 }
 int ftruncate64(int fd, off64_t size) { return ftruncate(fd, size); }
+int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*run)(void*), void* with) {
+  Dl_info caller{};
+  if (fault().is("thread") && dladdr(__builtin_return_address(0), &caller) != 0 &&
+      std::strstr(caller.dli_fname, "libstdc++") != nullptr && fault().strikes("thread"))
+    return EAGAIN;
+  return real<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create")(
+      thread, how, run, with);
+}
 
 } // extern "C"
 

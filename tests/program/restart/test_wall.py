@@ -85,7 +85,8 @@ def test_limit(nunatak, tmp_path):
 
 
 def test_limit_leaves_time_for_a_snapshot_without_a_result(nunatak, tmp_path):
-    run = nunatak(*MARINE, "-run_until", "100000", "-run_wall", "1s", "-snapshot_file", "s.nc", "-snapshot_every", "50000")
+    run = nunatak(*MARINE, "-run_until", "100000", "-run_wall", "1s", "-snapshot_file", "s.nc", "-snapshot_every", "50000",
+                  "-timeseries_file", "ts.nc", "-io_commit_every", "1000000")
     assert run.status == ENDED_EARLY, run.text
     state, = tmp_path.glob("s_*.nc")
     assert f"-i {state.name} continues" in run.err
