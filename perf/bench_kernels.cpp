@@ -371,6 +371,7 @@ nlohmann::json run(const Arguments& a) {
   char fields[17];
   std::snprintf(fields, sizeof fields, "%016llx", static_cast<unsigned long long>(all));
   const double ssa_seconds = times.seconds["stress balance: SSA"];
+  const SsaWork timed = work; // run_loops() adds to it
   steps.run_loops();
 
   nlohmann::json json = steps.report();
@@ -380,8 +381,8 @@ nlohmann::json run(const Arguments& a) {
                    {"px", ranks->decomposition().px},
                    {"py", ranks->decomposition().py}};
   if (work.steps > 0) { // all steps, including the first one with its solve from rest
-    const double bytes = work.bytes();
-    ssa["bytes_per_unknown_cell_and_step"] = bytes / work.cells / work.solves;
+    const double bytes = timed.bytes();
+    ssa["bytes_per_unknown_cell_and_step"] = bytes / timed.cells / timed.solves;
     ssa["share_of_triad"] = 1e-9 * bytes / ssa_seconds / json["triad"]["GB_per_s"].get<double>();
   }
   json["ssa"] = ssa;

@@ -213,6 +213,7 @@ def add_case(parser):
                         help="thk, topg, basins, theta_ocean, salinity_ocean, perhaps tauc; each from the first file that has it")
     parser.add_argument("--refine", type=int, default=1, help="make so many intervals of each of the data (default 1)")
     parser.add_argument("--round", action="store_true", help="a round sheet with a shelf in place of thk and topg")
+    parser.add_argument("--unequal", action="store_true", help="status 0 also where checks fail, for what does not depend on them")
     parser.add_argument("--own-till", action="store_true", help="yield stress by a formula, also where the data have tauc")
 
 
@@ -494,6 +495,8 @@ def main():
             fail(str(error))
     result["load_at_end"] = os.getloadavg()
     give(result, a.json)
+    if not a.unequal and not all(result.get("step", {}).get("checks", {}).values()):
+        fail("the two programs did not solve the same problem alike (checks above): no ratio is valid (--unequal: status 0)")
 
 
 if __name__ == "__main__":

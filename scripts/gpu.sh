@@ -221,7 +221,7 @@ fi
 # Steps on the GPU and on all cores of the host: the same fields, and times. The power of the GPU is sampled by nvidia-smi, that of
 # the processors by their counters of energy, if they are readable; it is the mean over the steps that count.
 samples() { # samples: lines "date time, seconds, uJ of the processors so far" until it is ended
-  while sleep 0.1; do echo "$(date '+%Y/%m/%d %H:%M:%S.%3N, %s.%3N'), $(cat /sys/class/powercap/intel-rapl:?/energy_uj | awk '{s += $1} END {print s}')"; done
+  while sleep 0.1; do echo "$(date '+%Y/%m/%d %H:%M:%S.%3N, %s.%3N'), $(grep -l '^package' /sys/class/powercap/intel-rapl:*/name | sed 's/name$/energy_uj/' | xargs -r cat | awk '{s += $1} END {print s}')"; done
 }
 watts() { # watts <gpu|host> <from> <until>: mean, or null
   if [ "$1" = gpu ]; then
@@ -245,7 +245,8 @@ same_fields() { # same_fields <name> <file> <file>
 }
 export -f to_file
 export OMP_PROC_BIND=spread OMP_PLACES=cores
-nvidia-smi --query-gpu=timestamp,power.draw --format=csv,noheader,nounits -lms 100 >"$out/power.gpu" 2>/dev/null &
+export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} # the order of nvidia-smi; one card computes
+nvidia-smi -i "${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu=timestamp,power.draw --format=csv,noheader,nounits -lms 100 >"$out/power.gpu" 2>/dev/null &
 samplers=($!)
 samples >"$out/power.host" 2>/dev/null &
 samplers+=($!)

@@ -2,7 +2,8 @@
 //
 // Each term is rounded once to a multiple of 2^-40 (about 1e-12) and added as an integer, exactly.
 // A sum is two 64-bit integers in units 2^32 apart, for any MPI sum of int64. Range: |term| < 2^62
-// 2^-40 = 4e6, at most 2^31 terms. Choose fitting units: metres, kelvin, g/kg, dbar.
+// 2^-40 = 4e6, at most 2^31 terms; += carries, so that any number of sums may be added. Choose
+// fitting units: metres, kelvin, g/kg, dbar.
 #pragma once
 
 #include <Kokkos_Core.hpp>
@@ -46,6 +47,8 @@ struct FixedSum {
   KOKKOS_INLINE_FUNCTION FixedSum& operator+=(const FixedSum& other) {
     hi += other.hi;
     lo += other.lo;
+    hi += lo >> 32;
+    lo &= 0xffffffffLL;
     return *this;
   }
 

@@ -206,6 +206,13 @@ Comparison compare(const CheckOptions& options, const PicoFile& file, Ranks& ran
   if (all.fields.empty())
     throw Error("file '" + file.path() +
                 "': expected fields of PICO (pico_shelf_mask, ...), found none");
+  for (const std::string& name : split(options.fields, ',')) { // of no names one that is empty
+    const bool is_compared = std::any_of(all.fields.begin(), all.fields.end(),
+                                         [&](const FieldDifference& d) { return d.name == name; });
+    if (!name.empty() && !is_compared)
+      throw Error("file '" + file.path() + "': expected '" + name +
+                  "' (-fields) and what it needs, found a file without");
+  }
   return all;
 }
 

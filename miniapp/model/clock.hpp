@@ -169,10 +169,15 @@ private:
   static constexpr Ticks of_start = 4;
   Ticks apart() const { return m_steps == 0 ? of_start : one_instant; }
 
+  /// Instants up to it are the present one. Also at the start, if an earlier run has ended at one.
+  Ticks last_of_present() const {
+    const bool is_one = m_maps.has(*m_instant, of_start) || m_snapshots.has(*m_instant, of_start);
+    return *m_instant + (is_one ? one_instant : apart());
+  }
   /// The next instant. Of those that are one, that of the maps counts, then that of snapshots.
   std::optional<Ticks> next() const {
     const Ticks now =
-        m_instant ? *m_instant + apart() : static_cast<Ticks>(std::floor(ticks_at(m_time)));
+        m_instant ? last_of_present() : static_cast<Ticks>(std::floor(ticks_at(m_time)));
     const std::array candidates{m_maps.after(now), m_snapshots.after(now), m_end};
     Ticks first = INT64_MAX;
     for (const auto& t : candidates) first = t && *t < first ? *t : first;

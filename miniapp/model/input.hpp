@@ -417,15 +417,16 @@ public:
   std::set<std::string> read(const Options& options, const Grid& grid, MpiRanks& ranks,
                              const FieldList& fields) const {
     std::set<std::string> found;
-    const std::set<std::string> of_sliding{"u_ssa", "v_ssa", "tauc"};
     const Array2<double> numbers = make_array<double>("basins", ranks.patch());
     for (const Field& field : fields) {
       const VariableInfo& variable = variable_info(field.name);
       FieldInfo info(variable);
-      if (!gives(info.variable)) continue;
-      info.is_used = of_sliding.count(field.name) > 0 ? options.stress != "sia"
-                     : variable.role == Role::ocean   ? options.ocean != "none"
-                                                      : true;
+      const bool slides = options.stress != "sia",
+                 is_guess = info.variable == "u_ssa" || info.variable == "v_ssa";
+      if (!gives(info.variable) || (is_guess && !slides)) continue;
+      info.is_used = info.variable == "tauc"        ? slides
+                     : variable.role == Role::ocean ? options.ocean != "none"
+                                                    : true;
       const bool in_metres = info.variable == "climatic_mass_balance" &&
                              is_speed(m_reader.text(info.variable, "units").value_or(""));
       if (in_metres) {

@@ -118,7 +118,8 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
     : m_watch(timers, *this), m_log(log), m_initial(options, comm, log),
       m_grid(m_initial.horizontal_grid(comm)),
       m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)),
-      m_view_solver(options.ssa_view), m_as_pism(options.halo == "pism") {
+      m_view_solver(options.ssa_view), m_as_pism(options.halo == "pism"),
+      m_keeps_solves(!options.report.empty() && io::rank_in(comm) == 0) {
   m_ranks->set_watch(m_watch);
   const Patch patch = m_ranks->patch();
   State state(patch);
@@ -155,9 +156,14 @@ void Model::diagnose(double time) {
   m_hybrid->diagnose();
   const StressBalance& balance = m_hybrid->stress_balance();
   if (balance.sliding() != nullptr) {
-    m_solves.push_back(record(balance.last_solve(), time));
-    if (m_solves.size() == 1) check_solver_options();
-    if (m_solves.size() == 1 && m_view_solver) m_log.line("SSA: " + balance.sliding()->describe());
+    const nlohmann::json solve = record(balance.last_solve(), time);
+    for (auto& [name, sum] : m_sums) sum += solve[name].get<std::int64_t>();
+    if (m_keeps_solves) m_history.push_back(solve);
+    m_solves += 1;
+    if (m_solves == 1 && m_view_solver) m_log.line("SSA: " + balance.sliding()->describe());
+    // without sliding ice PETSc's solver is not made, and reads no option
+    if (!m_is_checked && balance.last_solve().unknown_cells > 0) check_solver_options();
+    m_is_checked = m_is_checked || balance.last_solve().unknown_cells > 0;
   }
   if (!m_hybrid->has_ocean()) return;
   m_updates += 1;
@@ -208,13 +214,10 @@ nlohmann::json Model::report() {
 
 nlohmann::json Model::ssa_report() const {
   const SsaSolver* const solver = m_hybrid->stress_balance().sliding();
-  nlohmann::json json = {{"solves", m_solves.size()}, {"history", m_solves}};
+  nlohmann::json json = {{"solves", m_solves}, {"history", m_history}};
   if (solver == nullptr) return json;
   json["solver"] = solver->describe();
-  for (const char* sum : {"steps", "linear_iterations", "reductions"}) {
-    json[sum] = 0;
-    for (const auto& solve : m_solves) json[sum] = json[sum].get<int>() + solve[sum].get<int>();
-  }
+  json.update(m_sums);
   return json;
 }
 

@@ -18,6 +18,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -100,8 +102,11 @@ private:
   Levels m_levels;
   std::unique_ptr<Hybrid> m_hybrid;
   Array2<double> m_speed_surface, m_speed_base; // of the last fields()
-  bool m_view_solver, m_as_pism;
-  nlohmann::json m_solves = nlohmann::json::array();         // an entry per SSA solve
+  bool m_view_solver, m_as_pism, m_keeps_solves, m_is_checked = false;
+  nlohmann::json m_history = nlohmann::json::array(); // an entry per SSA solve, for the report
+  std::map<std::string, std::int64_t> m_sums{
+      {"steps", 0}, {"linear_iterations", 0}, {"reductions", 0}}; // over them
+  std::int64_t m_solves = 0;
   std::int64_t m_updates = 0, m_kept = 0, m_collectives = 0; // of PICO
 };
 

@@ -111,7 +111,11 @@ private:
   /// Metrics of CPMIP (Balaji et al. 2017, Geosci. Model Dev. 10, 19) that one run can tell.
   void add_cpmip(double wall, const Log& log) {
     double ranks = io::size_of(m_comm), loop = wall;
-    for (const auto& group : m_json["output"]["servers"]) ranks += group["servers"].get<double>();
+    double bytes = m_json["output"].value("written_bytes", 0.0);
+    for (const auto& group : m_json["output"]["servers"]) {
+      ranks += group["servers"].get<double>();
+      bytes += group["written_bytes"].get<double>();
+    }
     for (const char* outside : {"init", "output: result", "output: drain"})
       loop -= m_json["timers"].value(outside, nlohmann::json{{"max", 0.0}})["max"].get<double>();
     const double threads = loops_on_host ? Exec().concurrency() : 1, years = m_json["years"];
@@ -119,7 +123,7 @@ private:
     nlohmann::json& cpmip = m_json["cpmip"] = {{"parallelization", ranks * threads}};
     if (const double state = m_json.value("state_MiB", 0.0); state > 0.0)
       cpmip["memory_bloat"] = m_json["peak_resident_MiB"].get<double>() / state;
-    cpmip["data_intensity"] = m_json["output"].value("written_bytes", 0.0) / 1e9 / core_hours;
+    cpmip["data_intensity"] = bytes / 1e9 / core_hours;
     if (years <= 0.0) return;
     const double of_run = 86400.0 * years / wall, hours = core_hours / years;
     cpmip.update({{"SYPD", of_run}, {"SYPD_loop", 86400.0 * years / loop}, {"CHSY", hours}});

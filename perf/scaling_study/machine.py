@@ -15,6 +15,7 @@ sys.path.insert(0, str(HERE.parent / "cluster"))
 import cluster_state  # noqa: E402
 
 OWN = ("local", "cluster", "slurm")
+MOST_WATTS = 500  # of a socket
 POLLS = {"local": "5", "cluster": "5"}  # least looks per second at a job that runs; of batch systems ReFrame's own
 
 
@@ -48,6 +49,12 @@ class System:
     @property
     def polls(self):
         return POLLS.get(self.name, "0.5")
+
+
+def cores_here():
+    """Of those that this process may use; hardware threads are none."""
+    names = [pathlib.Path(f"/sys/devices/system/cpu/cpu{n}/topology/thread_siblings_list") for n in os.sched_getaffinity(0)]
+    return len({name.read_text(encoding="ascii") if name.exists() else name for name in names})
 
 
 def expect_controller():
@@ -117,13 +124,13 @@ def software_of(report):
 
 
 def energy(run):
-    """Joules that the sockets of a run on one node took: from their energies and ranges (uJ) before it, and both after it. A counter
-    begins anew at the end of its range."""
+    """Joules that the sockets of a run on one node took: from the energy and range (uJ) of each before it, and after it. A counter begins
+    anew at the end of its range; what may have done so twice says nothing."""
     found = [int(word) for word in run.get("energy", "").split()]
-    n = len(found) // 4
-    if run["nodes"] > 1 or n == 0 or len(found) != 4 * n:
+    n, most = len(found) // 4, MOST_WATTS * 1e6 * (run.get("elapsed") or 0)
+    if run["nodes"] > 1 or n == 0 or len(found) != 4 * n or any(most > found[2 * k + 1] for k in range(n)):
         return {}
-    return {"energy_J": sum((found[2 * n + k] - found[k]) % (found[n + k] + 1) for k in range(n)) / 1e6}
+    return {"energy_J": sum((found[2 * (n + k)] - found[2 * k]) % (found[2 * k + 1] + 1) for k in range(n)) / 1e6}
 
 
 def core_marks(machine, run):

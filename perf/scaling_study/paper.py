@@ -36,7 +36,8 @@ def entries(studies, points):
     found = []
     for study in studies:
         rows = points[(points.machine == study.name) & (points["mode"] == "strong")]
-        count = "ranks" if "ranks" in (study.settings.get("strong") or {}) else "nodes"
+        one_node = rows.nodes.nunique() == 1  # `--system local`
+        count = "ranks" if one_node or "ranks" in (study.settings.get("strong") or {}) else "nodes"
         for finding in study.paper:
             one = {"study": study.name, **{key: finding.get(key) for key in ("source", "found", "paper", "rule")}}
             shown = [compared(finding["paper"], *pair, where, count) for pair, where in pairs_of(finding, rows, count)] if "of" in finding else []

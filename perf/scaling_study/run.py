@@ -58,7 +58,7 @@ def main(arguments):
 
 def with_cores(runs, study):
     """Of a study that counts nodes: the points for which this machine has cores."""
-    cores = len(os.sched_getaffinity(0))
+    cores = machine.cores_here()
     enough = [one for one in runs if "ranks" in study[one["mode"]] or one["ranks"] * one["threads"] <= cores]
     if len(enough) < len(runs):
         points_left_out = len({one["point"] for one in runs}) - len({one["point"] for one in enough})

@@ -27,10 +27,14 @@ TIMED_OUT = (124, 137)  # statuses of `timeout`
 # the processors that the hypervisor gave to others, and all
 LOAD = ("cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo; "
         "awk '/^cpu / { print $9; for (n = 2; n <= 9; ++n) sum += $n; print sum }' /proc/stat")
+# Its cores, without those that a process may not use; hardware threads are none
+CORES = ("all=$(lscpu -p=SOCKET,CORE 2>/dev/null | grep -v '^#' | sort -u | wc -l); n=$(env -u OMP_NUM_THREADS nproc); "
+         "[ $all -gt 0 ] && [ $all -lt $n ] && n=$all; echo $n")
 # Its tasks that run or could run, three times, without the one that looks
 OTHERS = """for n in 1 2 3; do awk '{ split($4, tasks, "/"); print tasks[1] - 1 }' /proc/loadavg; sleep 0.05; done"""
-# RAPL: energies, then ranges (uJ) of the sockets of that node; nothing where only root may read them
-ENERGY = "cat /sys/class/powercap/intel-rapl:[0-9]/energy_uj /sys/class/powercap/intel-rapl:[0-9]/max_energy_range_uj 2>/dev/null"
+# RAPL: energy and range (uJ) of each socket of that node; nothing where only root may read them
+ENERGY = ("for zone in $(grep -l '^package' /sys/class/powercap/intel-rapl:*/name); do "
+          "e=$(cat ${zone%name}energy_uj) && echo $e $(cat ${zone%name}max_energy_range_uj); done 2>/dev/null")
 
 
 def hand_over(record):
@@ -68,7 +72,8 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         self.num_tasks, self.num_tasks_per_node = one["ranks"], one["ranks_per_node"]
         self.num_cpus_per_task = one["threads"]
         self.exclusive_access = True
-        self.time_limit = PLAN["time_limit"] + GRACE
+        after = PLAN["verify"] or PLAN["raw_writes"] or PLAN["triad"]  # they have the time of the run once more
+        self.time_limit = PLAN["time_limit"] * (2 if after else 1) + GRACE
         self.env_vars = {"OMP_NUM_THREADS": str(one["threads"])}
         folder = shlex.quote(PLAN["scratch"])
         refused = shlex.quote(f"folder '{PLAN['scratch']}': expected one of this user, found one of another or a link")
@@ -76,12 +81,12 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         # an empty folder; the machine as a node of the job sees it, for machine.json
         before = (f"mkdir -p {shlex.quote(os.path.dirname(PLAN['scratch']))}; mkdir -m 700 {folder} 2>/dev/null; "
                   f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
-                  f"rm -rf {files} && mkdir {files}; uname -sr; env -u OMP_NUM_THREADS nproc; grep -m1 'model name' /proc/cpuinfo || echo; "
+                  f"rm -rf {files} && mkdir {files}; uname -sr; ({CORES}); grep -m1 'model name' /proc/cpuinfo || echo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '; "
                   "sort -u /proc/cpuinfo | grep -c 'physical id'; "
                   "gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null) || exit 0; "
                   "echo \"$gpus\" | sort | uniq -c | tr -s ' ' | paste -sd,")
-        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({OTHERS}) > others", f"({LOAD}) > load", f"{ENERGY} > energy", "date +%s.%N > begin"]
+        self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({OTHERS}) > others", f"({LOAD}) > load", f"({ENERGY}) > energy", "date +%s.%N > begin"]
         self.executable = "env"
         self.tools = pathlib.Path(PLAN["results"]) / "tools" / one["name"]  # what they leave
         if PLAN["tools"]:
@@ -91,7 +96,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
                  str(here / "report.json")]
         self.executable_opts = [shlex.quote(word) for word in words]
         after = f"rm -rf {files}; rmdir --ignore-fail-on-non-empty {folder}"
-        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", f"{ENERGY} >> energy",
+        self.postrun_cmds = ["echo $? > status", "date +%s.%N > end", f"({LOAD}) >> load", f"({ENERGY}) >> energy",
                              *map(on_node, tools.collect(PLAN["tools"], files, self.tools)), *self.baselines(files), on_node(after)]
 
     @run_before("run")
@@ -104,30 +109,39 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         job = self.job
         job.num_tasks, job.num_tasks_per_node, job.num_cpus_per_task = self.num_tasks, self.num_tasks_per_node, self.num_cpus_per_task
         start, found = f"{job.launcher.run_command(job)} env -C {files}", []
-        writes = self.one["options"].get("io_format") != "null"
-        if PLAN["verify"] and writes:
+        if self.has("verify"):
             found += [f"{start} {shlex.quote(PLAN['verify'])} > verify 2>&1; echo $? > verified",
                       f"{on_node(f'cat {files}/manifest.jsonl')} > manifest"]
-        if PLAN["raw_writes"] and writes:
+        if self.has("raw_writes"):
             found += ["""bytes=$(awk '/"written_bytes"/ { gsub(/[^0-9]/, ""); n += $0 } END { printf "%.0f", n }' report.json)""",
-                      on_node(f"rm -rf {files}/*"), f"{start} {shlex.quote(PLAN['raw_writes'])} -raw $bytes -repeat 1 > raw"]
-        if PLAN["triad"] and self.one["repetition"] == 0:
+                      on_node(f"rm -rf {files}/*"), f"{start} {shlex.quote(PLAN['raw_writes'])} -raw $bytes -repeat 1 > raw; echo $? > raw_status"]
+        if self.has("triad"):
             dx, levels = (f"""$(awk -F: '/"{name}"/ {{ print $2 + 0 }}' report.json)""" for name in ("dx", "Mz"))
-            found += [f"{start} {shlex.quote(PLAN['triad'])} -grid_dx {dx} -grid_Mz {levels} -repeat 3 > triad"]
+            found += [f"{start} {shlex.quote(PLAN['triad'])} -grid_dx {dx} -grid_Mz {levels} -repeat 3 > triad; echo $? > triad_status"]
         return ["if [ $(cat status) = 0 ]; then", *found, "fi"] if found else []
+
+    def has(self, baseline):
+        """Is it done after a run that ended well?"""
+        applies = self.one["repetition"] == 0 if baseline == "triad" else self.one["options"].get("io_format") != "null"
+        return bool(PLAN[baseline]) and applies
 
     @sanity_function
     def record(self):
-        hand_over({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.load(), **self.outcome(), **self.after(),
+        outcome = self.outcome()
+        after = self.after() if outcome["status"] == "ok" else {}
+        hand_over({**self.one, "facts": self.read("facts").splitlines(), "cluster": emulated_cluster(), **self.load(), **outcome, **after,
                    "energy": self.read("energy")})
         return True
 
     def after(self):
         """What baselines() left."""
         found = {}
-        if self.read("verified"):
-            if self.read("verified") != "0":
-                return {"status": "failed", "reason": self.last_lines("files differ from what was written: " + self.read("verify"))}
+        for baseline, what, status in (("verify", "files differ from what was written: " + self.read("verify"), self.read("verified")),
+                                       ("raw_writes", "raw writes after the run", self.read("raw_status")), ("triad", "triad after the run", self.read("triad_status"))):
+            if self.has(baseline) and status != "0":
+                why = f"exit status {status}" if status else "the job ended before it"
+                return {"status": "failed", "reason": self.last_lines(f"{what} ({why})")}
+        if self.has("verify"):
             found["manifest"] = self.one["report"].removesuffix("json") + "manifest.jsonl"
             shutil.copyfile(pathlib.Path(self.stagedir) / "manifest", pathlib.Path(PLAN["results"]) / found["manifest"])
         try:

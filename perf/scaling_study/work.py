@@ -8,6 +8,7 @@ import math
 from collections import Counter, defaultdict
 
 from . import parts
+from .machine import software_of
 
 # What an option may change without changing the work: names of files, talk, the cut of the grid, the method of output.
 NOT_WORK = {"o", "report", "spatial_file", "snapshot_file", "timeseries_file", "ssa_failed_file", "overwrite", "verbose",
@@ -30,6 +31,9 @@ def same(study):
     for run, sentence in wrong.values():
         study.complain(f"{run['who']}: did other work and is left out: {sentence}")
     study.runs = [run for run in study.runs if id(run) not in wrong]
+    versions = odd((name, version, run) for run in study.runs for name, version in software_of(run["report"])["versions"].items())
+    for run, sentence in {id(run): (run, f"{name} {found}, not {usual}") for name, usual, found, run in versions}.values():
+        study.complain(f"{run['who']}: ran with {sentence} as the rest, compare with care")
 
 
 def differ(studies):

@@ -247,4 +247,9 @@ TEST_CASE("fixed-point sums of many terms at once are those of one term after an
     at_once.add(terms.data() + first, static_cast<int>(terms.size() - first));
     CHECK(at_once.value() == one_by_one.value());
   }
+  FixedSum step, run; // many steps of few millimetres: their low words alone pass 2^63
+  const std::vector<double> melt(1000000, 1e-3);
+  step.add(melt.data(), static_cast<int>(melt.size()));
+  for (int n = 0; n < 20000; ++n) run += step;
+  CHECK(run.value() == 20000 * step.value());
 }

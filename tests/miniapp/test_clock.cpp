@@ -162,6 +162,18 @@ TEST_CASE("instants are those of the union of intervals and end, and a cut chang
   CHECK(n_steps > 10000);
 }
 
+TEST_CASE("instants that are one are one after a cut, too") {
+  RunTimes times;
+  times.maps = 0.0833333; // twelve of them end 360 ticks before the year
+  times.snapshots = 1.0;
+  times.until = 3.0;
+  const std::vector<Step> whole = steps_of(times, 0.0, longest);
+  CHECK(whole.size() == 36);
+  for (std::size_t n = 1; n < whole.size(); ++n)
+    CHECK(steps_of(times, whole[n - 1].time, longest) ==
+          std::vector<Step>(whole.begin() + static_cast<std::ptrdiff_t>(n), whole.end()));
+}
+
 TEST_CASE("runs by -run_years that follow one another meet the instants of longer intervals") {
   for (const double length : {0.3, 1.0 / 12.0, 1.0 / 7.0, 0.07}) {
     RunTimes times;

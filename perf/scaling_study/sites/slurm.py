@@ -20,7 +20,7 @@ HOPELESS = ["ReqNodeNotAvail", "PartitionNodeLimit", "PartitionTimeLimit", "Part
 site_configuration = {
     "systems": [{"name": "slurm", "descr": "Slurm", "hostnames": [".*"], "partitions": [
         {"name": "nodes", "scheduler": "slurm" if has_accounting() else "squeue", "launcher": "srun", "environs": ["builtin"],
-         "sched_options": {"use_nodes_option": True, "slurm_job_cancel_reasons": HOPELESS},
+         "sched_options": {"slurm_job_cancel_reasons": HOPELESS},
          "max_jobs": int(os.environ["NUNATAK_STUDY_AT_ONCE"])}]}],
     "environments": [{"name": "builtin"}],
 }

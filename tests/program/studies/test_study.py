@@ -322,6 +322,10 @@ def test_paths_may_hold_any_character(tmp_path):
         assert record["raw"]["bytes"] == 1 and record["triad"]["GB_per_s"] == 1 and "manifest" in record
         assert shlex.quote(str(folder / f"out {n}")) in done.out
     assert "expected a path without a variable" in sentence_of(study(text, "--system", f"{folder}/a site.py"))
+    for program, what in (("bench_kernels", "triad after the run"), ("nunatak-io", "raw writes after the run"), ("nunatak-verify", "files differ")):
+        write(folder / program, "#!/bin/sh\nexit 3\n")
+        done = study(text, "--output", str(folder / f"without {program}"))
+        assert done.returncode == 1 and f"{what}" in done.err and "(exit status 3)" in done.err, done.err
 
 
 def test_root_may_start_mpi_programs():
@@ -369,7 +373,8 @@ KERNELS = """{"kokkos-kernel-data": {"kernel-perf-info": [{"kernel-name": "flow"
 
 def test_tools_stand_around_runs_and_their_counters_stand_with_ours(study, tmp_path):
     """Found before the first run; of a run that fails nothing is counted. Counters of energy may begin anew."""
-    assert machine.energy({"nodes": 1, "energy": "900 50 999 999\n100 60 999 999\n"}) == {"energy_J": 210e-6}
+    assert machine.energy({"nodes": 1, "energy": "900 999\n50 999\n100 999\n60 999\n"}) == {"energy_J": 210e-6}
+    assert machine.energy({"nodes": 1, "energy": "900 999\n100 999\n", "elapsed": 1}) == machine.energy({"nodes": 1, "energy": "999\n999\n"}) == {}
     assert machine.energy({"nodes": 1, "energy": ""}) == machine.energy({"nodes": 2, "energy": "1 9 2 9"}) == {}
     text = "strong: {ranks: [1]}\nvary: {case: [good, crash]}\nrepetitions: 1\ntools: [perf, darshan, score-p, nsys, kokkos-tools]\n"
     (tmp_path / "bin").mkdir()

@@ -284,10 +284,12 @@ def test_wrong_points_are_named_and_left_out(tmp_path, made):
     folder.add("strong", 8, 0, {**model_report(8, 192), "mass_budget": {"volume_end_km3": 1.86e7}}, name)
     folder.add("weak", 8, 0, model_report(8, 128), name)
     folder.add("strong", 8, 1, model_report(8, 192), name, cells=7)
+    folder.add("strong", 2, 2, {**model_report(2, 192), "versions": {"nunatak": "b"}}, name)
     result = made(folder)
     assert result.status == 1
     for words in ("repetition 0: did other work and is left out: steps: expected 3 as in the rest, found 4", "grid Mx: expected 192",
-                  "volume_end_km3", "weak-8-io_format=pnetcdf, repetition 0: did other work", "36864 instead of 7"):
+                  "volume_end_km3", "weak-8-io_format=pnetcdf, repetition 0: did other work", "36864 instead of 7",
+                  "repetition 2: ran with nunatak b, not 1.0.0 as the rest"):
         assert words in result.err and words in result.page, words
     assert {p["cores"] for p in result.results["points"]} == {1, 2}
 
