@@ -107,9 +107,16 @@ void Watchdog::set(MPI_Comm comm, double patience, const std::string& who, bool 
     m_who = who.empty() ? "rank " + std::to_string(m_rank) : who;
     m_waits = waits;
     m_since = Clock::now();
-    if (!m_thread.joinable()) m_thread = std::thread([this] { sleep_and_look(); });
+    begin();
   }
   m_change.notify_one(); // it sleeps by the patience
+}
+
+void Watchdog::begin() {
+  try {
+    if (!m_thread.joinable()) m_thread = std::thread([this] { sleep_and_look(); });
+  } catch (const std::system_error&) { // no thread is left: the run goes on without a watchdog
+  }
 }
 
 void Watchdog::wait_with(const std::optional<std::string>& error) {
@@ -129,7 +136,7 @@ Watchdog::Watched Watchdog::exchange(Watched watched) {
   m_progress.clear();
   std::snprintf(watched_now, sizeof watched_now, watched ? " in phase '%s' of file '%s'" : "%s%s",
                 watched ? watched->second : "", watched ? watched->first.c_str() : "");
-  if (!m_thread.joinable()) m_thread = std::thread([this] { sleep_and_look(); });
+  begin();
   return std::exchange(m_watched, std::move(watched));
 }
 
@@ -167,18 +174,20 @@ void Watchdog::sleep_and_look() {
 void Watchdog::look_for_progress(std::unique_lock<std::mutex>& lock,
                                  std::chrono::milliseconds longest) {
   const std::int64_t scope = m_scopes;
-  std::packaged_task<std::string()> look([path = m_watched->first] { return progress_of(path); });
+  const std::string path = m_watched->first;
+  std::packaged_task<std::string()> look([path] { return progress_of(path); });
   std::future<std::string> answer = look.get_future();
   lock.unlock();
-  bool has_come = false;
+  std::optional<std::string> progress;
   try {
     std::thread(std::move(look)).detach();
-    has_come = answer.wait_for(longest) == std::future_status::ready;
-  } catch (const std::system_error&) { // no thread is left
+    if (answer.wait_for(longest) == std::future_status::ready) progress = answer.get();
+  } catch (const std::system_error&) {
+    progress = progress_of(path); // no thread is left: here
   }
   lock.lock();
-  if (!has_come || scope != m_scopes) return;
-  const std::string before = std::exchange(m_progress, answer.get());
+  if (!progress || scope != m_scopes) return;
+  const std::string before = std::exchange(m_progress, *progress);
   if (!before.empty() && before != m_progress) m_since = Clock::now();
 }
 

@@ -66,6 +66,7 @@ private:
   using Watched = std::optional<std::pair<std::string, const char*>>; ///< path and phase
 
   Watchdog() = default;
+  void begin();                      ///< its thread, if there is none
   Watched exchange(Watched watched); ///< returns what was watched
   void sleep_and_look();
   void look_for_progress(std::unique_lock<std::mutex>& lock, std::chrono::milliseconds longest);

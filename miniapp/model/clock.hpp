@@ -99,7 +99,7 @@ public:
   /// `start`: initial model time, s. Without length, end and steps time stands still: the initial
   /// state is written. Throws Error if the end is past.
   Clock(const RunTimes& times, double start)
-      : m_maps(times.maps), m_snapshots(times.snapshots),
+      : m_maps(times.maps), m_snapshots(times.snapshots), m_has_until(times.until.has_value()),
         m_zero_length(!times.until && times.years == 0.0 && times.steps == 0),
         m_max_steps(times.steps > 0 ? times.steps
                     : m_zero_length ? 1
@@ -124,14 +124,15 @@ public:
   std::int64_t steps() const { return m_steps; }
   bool zero_length() const { return m_zero_length; }
   bool finished() const {
-    return m_steps >= m_max_steps || (m_end && m_instant && *m_instant >= *m_end - apart());
+    if (m_steps >= m_max_steps) return true;
+    return m_end && m_instant && (m_has_until ? last_of_present() : *m_instant + apart()) >= *m_end;
   }
 
   const Interval& maps() const { return m_maps; }
   const Interval& snapshots() const { return m_snapshots; }
   /// The present time is one of its instants.
   bool is_due(const Interval& interval) const {
-    return m_instant && interval.has(*m_instant, apart());
+    return m_instant && interval.has(*m_instant, last_of_present() - *m_instant);
   }
 
   /// The longest next step (s), up to the next instant; if two steps reach it, they are equal.
@@ -192,7 +193,7 @@ private:
   }
 
   Interval m_maps, m_snapshots;
-  bool m_zero_length;
+  bool m_has_until, m_zero_length;
   std::int64_t m_max_steps;
   double m_start;
   std::optional<Ticks> m_end;

@@ -8,6 +8,7 @@
 #include "miniapp/model/session.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace nunatak {
 
@@ -119,6 +120,7 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
       m_grid(m_initial.horizontal_grid(comm)),
       m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)),
       m_view_solver(options.ssa_view), m_as_pism(options.halo == "pism"),
+      m_is_own(options.ssa_solver == "own"),
       m_keeps_solves(!options.report.empty() && io::rank_in(comm) == 0) {
   m_ranks->set_watch(m_watch);
   const Patch patch = m_ranks->patch();
@@ -162,8 +164,8 @@ void Model::diagnose(double time) {
     m_solves += 1;
     if (m_solves == 1 && m_view_solver) m_log.line("SSA: " + balance.sliding()->describe());
     // without sliding ice PETSc's solver is not made, and reads no option
-    if (!m_is_checked && balance.last_solve().unknown_cells > 0) check_solver_options();
-    m_is_checked = m_is_checked || balance.last_solve().unknown_cells > 0;
+    const bool is_made = m_is_own || balance.last_solve().unknown_cells > 0;
+    if (is_made && !std::exchange(m_is_checked, true)) check_solver_options();
   }
   if (!m_hybrid->has_ocean()) return;
   m_updates += 1;

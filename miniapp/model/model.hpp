@@ -102,7 +102,7 @@ private:
   Levels m_levels;
   std::unique_ptr<Hybrid> m_hybrid;
   Array2<double> m_speed_surface, m_speed_base; // of the last fields()
-  bool m_view_solver, m_as_pism, m_keeps_solves, m_is_checked = false;
+  bool m_view_solver, m_as_pism, m_is_own, m_keeps_solves, m_is_checked = false;
   nlohmann::json m_history = nlohmann::json::array(); // an entry per SSA solve, for the report
   std::map<std::string, std::int64_t> m_sums{
       {"steps", 0}, {"linear_iterations", 0}, {"reductions", 0}}; // over them

@@ -36,7 +36,7 @@ def entries(studies, points):
     found = []
     for study in studies:
         rows = points[(points.machine == study.name) & (points["mode"] == "strong")]
-        one_node = rows.nodes.nunique() == 1  # `--system local`
+        one_node = (rows.nodes == 1).all() and (rows.groupby("curve").ranks.nunique() > 1).any()  # `--system local`
         count = "ranks" if one_node or "ranks" in (study.settings.get("strong") or {}) else "nodes"
         for finding in study.paper:
             one = {"study": study.name, **{key: finding.get(key) for key in ("source", "found", "paper", "rule")}}

@@ -28,8 +28,10 @@ TIMED_OUT = (124, 137)  # statuses of `timeout`
 LOAD = ("cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo; "
         "awk '/^cpu / { print $9; for (n = 2; n <= 9; ++n) sum += $n; print sum }' /proc/stat")
 # Its cores, without those that a process may not use; hardware threads are none
-CORES = ("all=$(lscpu -p=SOCKET,CORE 2>/dev/null | grep -v '^#' | sort -u | wc -l); n=$(env -u OMP_NUM_THREADS nproc); "
-         "[ $all -gt 0 ] && [ $all -lt $n ] && n=$all; echo $n")
+CORES = """{ grep Cpus_allowed_list /proc/self/status; lscpu -p=CPU,SOCKET,CORE 2>/dev/null; } | awk -F'[:,[:space:]]+' '
+/^Cpus/ { for (k = 2; k <= NF; ++k) if ((n = split($k, ends, "-")) > 0) for (c = ends[1]; c <= ends[n]; ++c) { may[c]; ++threads } }
+/^[0-9]/ && ($1 in may) && !seen[$2, $3]++ { ++cores }
+END { print cores ? cores : threads }'"""
 # Its tasks that run or could run, three times, without the one that looks
 OTHERS = """for n in 1 2 3; do awk '{ split($4, tasks, "/"); print tasks[1] - 1 }' /proc/loadavg; sleep 0.05; done"""
 # RAPL: energy and range (uJ) of each socket of that node; nothing where only root may read them

@@ -31,14 +31,14 @@ def same(study):
     for run, sentence in wrong.values():
         study.complain(f"{run['who']}: did other work and is left out: {sentence}")
     study.runs = [run for run in study.runs if id(run) not in wrong]
-    versions = odd((name, version, run) for run in study.runs for name, version in software_of(run["report"])["versions"].items())
-    for run, sentence in {id(run): (run, f"{name} {found}, not {usual}") for name, usual, found, run in versions}.values():
-        study.complain(f"{run['who']}: ran with {sentence} as the rest, compare with care")
 
 
 def differ(studies):
-    """Of several folders: the curves on which they solved other problems, a sentence each."""
-    problems = defaultdict(dict)
+    """Of one folder: runs with other versions than most. Of several: the curves on which they solved other problems. A sentence each."""
+    problems, versions = defaultdict(dict), {}
+    for study in studies:
+        for name, usual, found, run in odd((name, version, run) for run in study.runs for name, version in software_of(run["report"])["versions"].items()):
+            versions[id(run)] = f"Compare with care: {run['who']} ran with {name} {found}, the rest of {study.name} with {usual}."
     for study in studies:
         for run in study.runs:
             report = run["report"]
@@ -51,7 +51,7 @@ def differ(studies):
             listed = ", ".join(f"{problem} ({name})" for problem, name in names.items())
             where = f"{mode} {curve}".strip()
             sentences.setdefault((mode, curve), f"Not the same problem in all folders, compare with care: {where} on {cores}: {listed}.")
-    return list(sentences.values())
+    return [*versions.values(), *sentences.values()]
 
 
 def odd(values):

@@ -121,9 +121,9 @@ def test_a_slow_disk_is_not_one_that_hangs(nunatak, tmp_path, options, ranks):
 
 
 def test_what_a_thread_would_write_is_written_where_none_is_left(tmp_path):
-    """All but the first one, the watchdog's, are refused: a round behind which the next one moves, and what a server writes."""
+    """All are refused: the watchdog's, a round's behind which the next one moves, a server's."""
     struck = tmp_path.with_name(tmp_path.name + ".struck")
-    environment = {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"], "NUNATAK_FAULT": f"-1 thread 2 full {tmp_path} {struck}"}
+    environment = {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"], "NUNATAK_FAULT": f"-1 thread 1 full {tmp_path} {struck}"}
     for method in (("direct/zslab:1/ranks_per_node=1/buffer=64KiB",), ("direct", "-io_transport", "async:1")):  # read again and compared
         run_program("nunatak-io", "-workload", "pism:G5km", "-scale", "0.08", "-variables", "8", "-repeat", "1", "-methods", *method,
                     ranks=3, environment=environment, cwd=tmp_path, status=0)

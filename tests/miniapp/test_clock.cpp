@@ -168,10 +168,16 @@ TEST_CASE("instants that are one are one after a cut, too") {
   times.snapshots = 1.0;
   times.until = 3.0;
   const std::vector<Step> whole = steps_of(times, 0.0, longest);
-  CHECK(whole.size() == 36);
+  CHECK(whole.size() == 38); // the second year is 720 ticks apart, the third 1080
   for (std::size_t n = 1; n < whole.size(); ++n)
     CHECK(steps_of(times, whole[n - 1].time, longest) ==
           std::vector<Step>(whole.begin() + static_cast<std::ptrdiff_t>(n), whole.end()));
+  times.until = 1.0;
+  CHECK(steps_of(times, 0.0, longest).size() == 12);
+  CHECK(steps_of(times, whole[11].time, longest).empty());
+  times.maps = 0.08333335; // the twelfth is later than the snapshot with which a run began
+  times.until = 1.1;
+  CHECK(Clock(times, seconds_per_year).is_due(Interval(times.maps)));
 }
 
 TEST_CASE("runs by -run_years that follow one another meet the instants of longer intervals") {
