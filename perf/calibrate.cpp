@@ -188,7 +188,7 @@ Json run(int ranks, int repeat) {
   const double round = c.time([&] { c.round(); });
   LogGP m;
   m.o = m.g = c.overhead();
-  m.L = std::max(round - 4.0 * m.o, 0.0);
+  m.L = std::max(round - 3.0 * m.o, 0.0); // two sends, the way of the second one, its receipt
   const Json &shortest = json["ping_pong"].front(), &longest = json["ping_pong"].back();
   m.G = (longest["seconds"].get<double>() - shortest["seconds"].get<double>()) /
         (longest["bytes"].get<double>() - 8.0);

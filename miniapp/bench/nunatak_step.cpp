@@ -166,10 +166,12 @@ std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Rec
   counter.start();
   int nonlinear = 0, linear = 0;
   const auto now = [&] { return set.machine ? set.machine->clock()->critical().time : 0.0; };
-  const std::int64_t collectives = ranks.traffic().collectives;
-  double before = 0.0, years = 0.0; // at the begin of the last step; of the steps
+  const std::int64_t at_start = ranks.traffic().collectives;
+  std::int64_t collectives = at_start; // at the begin of the last step
+  double before = 0.0, years = 0.0;    // the same; of the steps
   for (int n = 0; n < o.steps; ++n) {
     before = now();
+    collectives = ranks.traffic().collectives;
     hybrid.diagnose();
     nonlinear += hybrid.stress_balance().last_solve().steps;
     linear += hybrid.stress_balance().last_solve().linear_iterations;
@@ -185,17 +187,20 @@ std::uint64_t run(const StepOptions& o, RankSet& set, bool anew, std::vector<Rec
     const StressBalance& stress = hybrid.stress_balance();
     SteppedRun whole{refined(ranks.decomposition(), finer), o.Mz, o.ocean != "none"};
     // on the finer grid trees are higher, and steps are shorter
-    const double trees = (machine.reduction(whole.cut.size(), 8) -
-                          machine.reduction(ranks.decomposition().size(), 8)) *
-                         static_cast<double>(ranks.traffic().collectives - collectives) / o.steps;
-    whole.last = now() - before + trees;
+    const double higher =
+        machine.reduction(whole.cut.size(), 8) - machine.reduction(ranks.decomposition().size(), 8);
+    const auto trees = [&](std::int64_t since) {
+      return higher * static_cast<double>(ranks.traffic().collectives - since);
+    };
+    whole.last = now() - before + trees(collectives);
     whole.last_years = time_step(o.dx / finer, o.dx / finer, stress.D_max(),
                                  finer * stress.advection_rate_max(), options.dt_max)
                            .dt /
                        seconds_per_year;
     if (o.output.every == 0.0) hybrid.diagnose(); // as at the end of a run
-    whole.all = now() + o.steps * trees;
+    whole.all = now() + trees(at_start);
     whole.years = years;
+    whole.steps = o.steps;
     for (Record& record : output_records(o.output, o.ranks.machine, whole))
       output.push_back(std::move(record));
   }

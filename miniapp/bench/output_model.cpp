@@ -107,13 +107,14 @@ public:
     for (const std::uint64_t end = begin + n; begin < end;) {
       const std::uint64_t stop = std::min(end, (begin / m_stripe + 1) * m_stripe);
       const auto part = static_cast<double>(stop - begin);
+      const int ended = stop == end ? 1 : 0; // a call may have several stripes
       const std::size_t server = begin / m_stripe % size(m_o.servers);
       m_busy[2 * m_sent.size() + server] += part / m_o.server_rate;
       if (!requests.empty() && requests.back().bytes + part <= together) {
         requests.back().bytes += part;
-        requests.back().calls += 1;
+        requests.back().calls += ended;
       } else {
-        requests.push_back({part, 1, server});
+        requests.push_back({part, ended, server});
       }
       begin = stop;
     }
@@ -206,12 +207,14 @@ Times sync_times(const Queues& queues, double file) {
 /// `post`: s in which a rank packs; `pools`: bytes that all ranks can have on their way.
 Times async_times(const Queues& queues, double file, double post, double pools) {
   double left = -pools, received = 0.0, written = file, visible = post;
+  double free = 0.0, last = 0.0; // when the batch before the last one was written, and the last one
   for (const Queues::Phase& phase : queues.phases) left += phase.bytes;
   for (const Queues::Phase& phase : queues.phases) {
-    received += phase.exchange;
+    received = std::max(received, free) + phase.exchange;
     if (left > 0.0) visible = std::max(visible, received);
     left -= phase.bytes;
     written = std::max(written, received) + phase.write;
+    free = std::exchange(last, written);
   }
   return {visible, std::max(0.0, written - visible)};
 }
@@ -278,6 +281,7 @@ std::vector<Record> output_records(OutputOptions o, const MachineOptions& machin
                        {"least_s", queues.least()},
                        {"run_s", durable},
                        {"years", years},
+                       {"steps", steps > 0.0 ? steps : run.steps},
                        {"sypd_without_output", 86400.0 * years / compute},
                        {"sypd", 86400.0 * years / whole},
                        {"output_percent", 100.0 * (whole - compute) / whole},

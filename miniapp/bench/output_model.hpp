@@ -68,6 +68,7 @@ struct SteppedRun {
   bool has_ocean = true;
   double all = 0.0, last = 0.0;         ///< s: all steps, with what follows them; the last step
   double years = 0.0, last_years = 0.0; ///< of all steps and of the last
+  double steps = 0.0;                   ///< that were made
 };
 
 /// A record for each method of output; `machine`: as given by options or its file. Throws Error for

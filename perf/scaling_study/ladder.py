@@ -164,7 +164,7 @@ def ssa_by_count(step):
 
     ranks, machine = step["output"][0]["ranks"], step["machine"]
     cells = step["grid"]["Mx"] * step["grid"]["My"] / step["records"][-1]["ranks"]  # of a rank; -refine cuts finer grids alike
-    scatter, tree = machine["L_s"] + 16 * machine["o_s"], math.ceil(math.log2(ranks)) * (machine["L_s"] + 2 * machine["o_s"])
+    scatter, tree = machine["L_s"] + 9 * machine["o_s"], math.ceil(math.log2(ranks)) * (machine["L_s"] + 2 * machine["o_s"])
     narrower = math.sqrt(cells / (381**2 / 64))
     work = 1e-9 * values[WORK][0] * cells * values["64 ranks, nunatak, linear iterations of a step"][0]
     return counted("messages") / 8 * scatter + 1000 * counted("kB") * narrower * machine["G_s_per_byte"] + counted("reductions") * tree + work
@@ -191,7 +191,7 @@ def model(program, options):
             for rung, method in methods.items():
                 record = found[method]
                 compute, whole = record["compute_s"], 86400 * record["years"] / record["sypd"]
-                more = compute / last["step"] * (ssa_by_count(step) - last["stress balance: SSA"]) if rung < OWN_SSA else 0.0
+                more = record["steps"] * (ssa_by_count(step) - last["stress balance: SSA"]) if rung < OWN_SSA else 0.0
                 rungs[str(rung)] = {"output": whole - compute, "compute": compute + more}
     if len(fields) != 1:
         sys.exit(f"ladder: error: expected the same fields on all rungs, found {', '.join(fields)}")

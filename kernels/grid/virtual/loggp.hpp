@@ -62,8 +62,6 @@ struct LogGP {
   } step = {};
 
   static double steps(int ranks) { return ranks > 1 ? std::ceil(std::log2(ranks)) : 0.0; }
-  /// Time until each rank has sent and received `messages` messages.
-  double round(int messages) const { return L + 2.0 * messages * o; }
   double stream(double bytes) const { return std::max(bytes - 1.0, 0.0) * G; }
   double reduction(int ranks, double bytes) const {
     const double byte = step.reduction_byte > 0.0 ? step.reduction_byte : G;
