@@ -421,12 +421,12 @@ public:
     for (const Field& field : fields) {
       const VariableInfo& variable = variable_info(field.name);
       FieldInfo info(variable);
+      if (!gives(info.variable)) continue;
       const bool slides = options.stress != "sia",
                  is_guess = info.variable == "u_ssa" || info.variable == "v_ssa";
-      if (!gives(info.variable) || (is_guess && !slides)) continue;
-      info.is_used = info.variable == "tauc"        ? slides
-                     : variable.role == Role::ocean ? options.ocean != "none"
-                                                    : true;
+      info.is_used = is_guess || info.variable == "tauc" ? slides
+                     : variable.role == Role::ocean      ? options.ocean != "none"
+                                                         : true;
       const bool in_metres = info.variable == "climatic_mass_balance" &&
                              is_speed(m_reader.text(info.variable, "units").value_or(""));
       if (in_metres) {
@@ -435,8 +435,9 @@ public:
         info.max /= rho_ice;
       }
       const auto* const ids = std::get_if<Array2<int>>(&field.array);
-      const Array2<double> values =
-          ids != nullptr ? numbers : std::get<Array2<double>>(field.array);
+      const Array2<double> values = ids != nullptr || (is_guess && !slides)
+                                        ? numbers // without sliding it stays 0
+                                        : std::get<Array2<double>>(field.array);
       Kokkos::fence("loops of the fields before"); // the host fills the next one
       if (!read_field(info, grid, ranks, values)) continue;
       found.insert(info.variable);
