@@ -221,7 +221,9 @@ fi
 # Steps on the GPU and on all cores of the host: the same fields, and times. The power of the GPU is sampled by nvidia-smi, that of
 # the processors by their counters of energy, if they are readable; it is the mean over the steps that count.
 samples() { # samples: lines "date time, seconds, uJ of the processors so far" until it is ended
-  while sleep 0.1; do echo "$(date '+%Y/%m/%d %H:%M:%S.%3N, %s.%3N'), $(grep -l '^package' /sys/class/powercap/intel-rapl:*/name | sed 's/name$/energy_uj/' | xargs -r cat | awk '{s += $1} END {print s}')"; done
+  local sockets
+  sockets=$(grep -l '^package' /sys/class/powercap/intel-rapl:*/name | sed 's/name$/energy_uj/') || true
+  while sleep 0.1; do echo "$(date '+%Y/%m/%d %H:%M:%S.%3N, %s.%3N'), $(xargs -r cat <<<"$sockets" | awk '{s += $1} END {print s}')"; done
 }
 watts() { # watts <gpu|host> <from> <until>: mean, or null
   if [ "$1" = gpu ]; then

@@ -313,15 +313,14 @@ private:
       require_own_file();
       const std::vector<OutputFile> files = m_format->files();
       if (const OutputFile* const mine = find_mine(files))
-        lines = line_of_file(*mine, step, grows, of_shared, files.size());
+        lines = line_of_file(*mine, step, grows, of_shared);
     });
     if (!are_shared) watched(Phase::checksum, [&] { lines = gather(lines, m_comm); });
     return lines;
   }
 
   /// `sums`: those of a shared file.
-  std::string line_of_file(const OutputFile& file, std::int64_t step, bool grows, Sums sums,
-                           std::size_t n_files) {
+  std::string line_of_file(const OutputFile& file, std::int64_t step, bool grows, Sums sums) {
     const std::string written = with_suffix(m_written, file.suffix);
     if (!m_format->grows_in_place()) zero_padding(written); // direct leaves holes instead
     ManifestEntry line;
@@ -340,7 +339,7 @@ private:
     line.metadata = m_metadata;
     std::string text = line_of(line);
     // those of subfiles become half a manifest at most: longer ones have no sums
-    if (is_shared || text.size() <= longest_manifest / 2 / n_files) return text;
+    if (is_shared || text.size() <= longest_manifest / 2 / m_format->files().size()) return text;
     line.sums.reset();
     line.metadata.clear();
     return line_of(line);

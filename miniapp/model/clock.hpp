@@ -125,14 +125,16 @@ public:
   bool zero_length() const { return m_zero_length; }
   bool finished() const {
     if (m_steps >= m_max_steps) return true;
-    return m_end && m_instant && (m_has_until ? last_of_present() : *m_instant + apart()) >= *m_end;
+    // a length of less than one instant is one from there
+    return m_end && m_instant &&
+           *m_instant >= *m_end - (m_steps > 0 || m_has_until ? apart() : of_start);
   }
 
   const Interval& maps() const { return m_maps; }
   const Interval& snapshots() const { return m_snapshots; }
   /// The present time is one of its instants.
   bool is_due(const Interval& interval) const {
-    return m_instant && interval.has(*m_instant, last_of_present() - *m_instant);
+    return m_instant && interval.has(*m_instant, apart());
   }
 
   /// The longest next step (s), up to the next instant; if two steps reach it, they are equal.
@@ -168,17 +170,17 @@ public:
 private:
   /// How far the start may lie from an instant: -run_years of earlier runs add up.
   static constexpr Ticks of_start = 4;
-  Ticks apart() const { return m_steps == 0 ? of_start : one_instant; }
-
-  /// Instants up to it are the present one. Also at the start, if an earlier run has ended at one.
-  Ticks last_of_present() const {
-    const bool is_one = m_maps.has(*m_instant, of_start) || m_snapshots.has(*m_instant, of_start);
-    return *m_instant + (is_one ? one_instant : apart());
+  /// How far from the present instant others are the same, which an earlier run may have ended at.
+  Ticks apart() const {
+    const bool is_one =
+        m_steps > 0 || m_maps.has(*m_instant, of_start) || m_snapshots.has(*m_instant, of_start);
+    return is_one ? one_instant : of_start;
   }
+
   /// The next instant. Of those that are one, that of the maps counts, then that of snapshots.
   std::optional<Ticks> next() const {
     const Ticks now =
-        m_instant ? last_of_present() : static_cast<Ticks>(std::floor(ticks_at(m_time)));
+        m_instant ? *m_instant + apart() : static_cast<Ticks>(std::floor(ticks_at(m_time)));
     const std::array candidates{m_maps.after(now), m_snapshots.after(now), m_end};
     Ticks first = INT64_MAX;
     for (const auto& t : candidates) first = t && *t < first ? *t : first;

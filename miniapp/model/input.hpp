@@ -417,13 +417,13 @@ public:
   std::set<std::string> read(const Options& options, const Grid& grid, MpiRanks& ranks,
                              const FieldList& fields) const {
     std::set<std::string> found;
+    const bool slides = options.stress != "sia";
     const Array2<double> numbers = make_array<double>("basins", ranks.patch());
     for (const Field& field : fields) {
       const VariableInfo& variable = variable_info(field.name);
       FieldInfo info(variable);
       if (!gives(info.variable)) continue;
-      const bool slides = options.stress != "sia",
-                 is_guess = info.variable == "u_ssa" || info.variable == "v_ssa";
+      const bool is_guess = info.variable == "u_ssa" || info.variable == "v_ssa";
       info.is_used = is_guess || info.variable == "tauc" ? slides
                      : variable.role == Role::ocean      ? options.ocean != "none"
                                                          : true;

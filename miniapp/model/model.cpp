@@ -1,6 +1,7 @@
 #include "miniapp/model/model.hpp"
 
 #include "kernels/grid/constants.hpp"
+#include "kernels/ssa/newton.hpp"
 #include "miniapp/model/output_schema.hpp"
 #include "miniapp/model/petsc/as_pism.hpp"
 #include "miniapp/model/petsc/dmda_ranks.hpp"
@@ -8,7 +9,6 @@
 #include "miniapp/model/session.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace nunatak {
 
@@ -120,7 +120,6 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
       m_grid(m_initial.horizontal_grid(comm)),
       m_ranks(make_ranks(comm, *m_grid.dmda, options.halo, options.gpu_aware_mpi)),
       m_view_solver(options.ssa_view), m_as_pism(options.halo == "pism"),
-      m_is_own(options.ssa_solver == "own"),
       m_keeps_solves(!options.report.empty() && io::rank_in(comm) == 0) {
   m_ranks->set_watch(m_watch);
   const Patch patch = m_ranks->patch();
@@ -134,12 +133,12 @@ Model::Model(Options& options, MPI_Comm comm, Timers& timers, const Log& log)
   m_speed_surface = make_array<double>("velsurf_mag", patch);
   m_speed_base = make_array<double>("velbase_mag", patch);
   std::unique_ptr<SsaSolver> sliding;
-  if (options.stress == "sia") {
-    check_solver_options();
-  } else {
+  if (options.stress != "sia")
     sliding = make_ssa_solver(*m_ranks, m_grid.dx, m_grid.dy, ssa_options(options),
                               options.ssa_solver, m_grid.dmda.get());
-  }
+  m_has_unread_options =
+      sliding != nullptr && dynamic_cast<const SsaNewton*>(sliding.get()) == nullptr;
+  if (!m_has_unread_options) check_solver_options();
   m_hybrid = std::make_unique<Hybrid>(*m_ranks, m_grid.dx, m_grid.dy, m_levels,
                                       hybrid_options(options), std::move(sliding),
                                       std::vector<State>{state}, std::vector<Forcing>{forcing});
@@ -158,14 +157,17 @@ void Model::diagnose(double time) {
   m_hybrid->diagnose();
   const StressBalance& balance = m_hybrid->stress_balance();
   if (balance.sliding() != nullptr) {
-    const nlohmann::json solve = record(balance.last_solve(), time);
-    for (auto& [name, sum] : m_sums) sum += solve[name].get<std::int64_t>();
-    if (m_keeps_solves) m_history.push_back(solve);
+    const SsaReport& solve = balance.last_solve();
+    if (m_keeps_solves) m_history.push_back(record(solve, time));
     m_solves += 1;
+    m_steps += solve.steps;
+    m_iterations += solve.linear_iterations;
+    m_reductions += solve.reductions;
+    if (m_has_unread_options && solve.unknown_cells > 0) { // PETSc's solver has been made
+      m_has_unread_options = false;
+      check_solver_options();
+    }
     if (m_solves == 1 && m_view_solver) m_log.line("SSA: " + balance.sliding()->describe());
-    // without sliding ice PETSc's solver is not made, and reads no option
-    const bool is_made = m_is_own || balance.last_solve().unknown_cells > 0;
-    if (is_made && !std::exchange(m_is_checked, true)) check_solver_options();
   }
   if (!m_hybrid->has_ocean()) return;
   m_updates += 1;
@@ -218,8 +220,10 @@ nlohmann::json Model::ssa_report() const {
   const SsaSolver* const solver = m_hybrid->stress_balance().sliding();
   nlohmann::json json = {{"solves", m_solves}, {"history", m_history}};
   if (solver == nullptr) return json;
-  json["solver"] = solver->describe();
-  json.update(m_sums);
+  json.update({{"solver", solver->describe()},
+               {"steps", m_steps},
+               {"linear_iterations", m_iterations},
+               {"reductions", m_reductions}});
   return json;
 }
 

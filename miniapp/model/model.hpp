@@ -19,7 +19,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -102,12 +101,11 @@ private:
   Levels m_levels;
   std::unique_ptr<Hybrid> m_hybrid;
   Array2<double> m_speed_surface, m_speed_base; // of the last fields()
-  bool m_view_solver, m_as_pism, m_is_own, m_keeps_solves, m_is_checked = false;
+  bool m_view_solver, m_as_pism, m_keeps_solves;
+  bool m_has_unread_options = false; // of PETSc's solver, until there is ice that slides
   nlohmann::json m_history = nlohmann::json::array(); // an entry per SSA solve, for the report
-  std::map<std::string, std::int64_t> m_sums{
-      {"steps", 0}, {"linear_iterations", 0}, {"reductions", 0}}; // over them
-  std::int64_t m_solves = 0;
-  std::int64_t m_updates = 0, m_kept = 0, m_collectives = 0; // of PICO
+  std::int64_t m_solves = 0, m_steps = 0, m_iterations = 0, m_reductions = 0; // of the SSA
+  std::int64_t m_updates = 0, m_kept = 0, m_collectives = 0;                  // of PICO
 };
 
 } // namespace nunatak

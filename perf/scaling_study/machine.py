@@ -16,6 +16,11 @@ import cluster_state  # noqa: E402
 
 OWN = ("local", "cluster", "slurm")
 MOST_WATTS = 500  # of a socket
+# Shell: the cores of a node, without those that a process may not use; hardware threads are none
+CORES = """{ grep Cpus_allowed_list /proc/self/status; lscpu -p=CPU,SOCKET,CORE 2>/dev/null; } | awk -F'[:,[:space:]]+' '
+/^Cpus/ { for (k = 2; k <= NF; ++k) if ((n = split($k, ends, "-")) > 0) for (c = ends[1]; c <= ends[n]; ++c) { may[c]; ++threads } }
+/^[0-9]/ && ($1 in may) && !seen[$2, $3]++ { ++cores }
+END { print cores ? cores : threads }'"""
 POLLS = {"local": "5", "cluster": "5"}  # least looks per second at a job that runs; of batch systems ReFrame's own
 
 
@@ -49,12 +54,6 @@ class System:
     @property
     def polls(self):
         return POLLS.get(self.name, "0.5")
-
-
-def cores_here():
-    """Of those that this process may use; hardware threads are none."""
-    names = [pathlib.Path(f"/sys/devices/system/cpu/cpu{n}/topology/thread_siblings_list") for n in os.sched_getaffinity(0)]
-    return len({name.read_text(encoding="ascii") if name.exists() else name for name in names})
 
 
 def expect_controller():

@@ -5,6 +5,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 
 from . import jobs, machine, model, points, study_file, texts, tools
@@ -58,7 +59,7 @@ def main(arguments):
 
 def with_cores(runs, study):
     """Of a study that counts nodes: the points for which this machine has cores."""
-    cores = machine.cores_here()
+    cores = int(subprocess.run(["sh", "-c", machine.CORES], capture_output=True, text=True, check=True).stdout)
     enough = [one for one in runs if "ranks" in study[one["mode"]] or one["ranks"] * one["threads"] <= cores]
     if len(enough) < len(runs):
         points_left_out = len({one["point"] for one in runs}) - len({one["point"] for one in enough})

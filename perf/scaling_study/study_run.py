@@ -17,7 +17,7 @@ from reframe.core.builtins import parameter, run_after, run_before, sanity_funct
 PERF = pathlib.Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(PERF / "cluster"), str(PERF)]
 import cluster_state  # noqa: E402
-from scaling_study import texts, tools  # noqa: E402
+from scaling_study import machine, texts, tools  # noqa: E402
 
 PLAN = json.loads(pathlib.Path(os.environ["NUNATAK_STUDY_PLAN"]).read_text(encoding="utf-8"))
 GRACE = 60.0  # seconds of a job beyond the limit of its run
@@ -27,11 +27,6 @@ TIMED_OUT = (124, 137)  # statuses of `timeout`
 # the processors that the hypervisor gave to others, and all
 LOAD = ("cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo; "
         "awk '/^cpu / { print $9; for (n = 2; n <= 9; ++n) sum += $n; print sum }' /proc/stat")
-# Its cores, without those that a process may not use; hardware threads are none
-CORES = """{ grep Cpus_allowed_list /proc/self/status; lscpu -p=CPU,SOCKET,CORE 2>/dev/null; } | awk -F'[:,[:space:]]+' '
-/^Cpus/ { for (k = 2; k <= NF; ++k) if ((n = split($k, ends, "-")) > 0) for (c = ends[1]; c <= ends[n]; ++c) { may[c]; ++threads } }
-/^[0-9]/ && ($1 in may) && !seen[$2, $3]++ { ++cores }
-END { print cores ? cores : threads }'"""
 # Its tasks that run or could run, three times, without the one that looks
 OTHERS = """for n in 1 2 3; do awk '{ split($4, tasks, "/"); print tasks[1] - 1 }' /proc/loadavg; sleep 0.05; done"""
 # RAPL: energy and range (uJ) of each socket of that node; nothing where only root may read them
@@ -83,7 +78,7 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         # an empty folder; the machine as a node of the job sees it, for machine.json
         before = (f"mkdir -p {shlex.quote(os.path.dirname(PLAN['scratch']))}; mkdir -m 700 {folder} 2>/dev/null; "
                   f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
-                  f"rm -rf {files} && mkdir {files}; uname -sr; ({CORES}); grep -m1 'model name' /proc/cpuinfo || echo; "
+                  f"rm -rf {files} && mkdir {files}; uname -sr; ({machine.CORES}); grep -m1 'model name' /proc/cpuinfo || echo; "
                   f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '; "
                   "sort -u /proc/cpuinfo | grep -c 'physical id'; "
                   "gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null) || exit 0; "

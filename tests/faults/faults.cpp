@@ -5,10 +5,10 @@
 // call: open, read (and pread), write (pwrite and writev, too), fsync, close, rename, unlink,
 // fallocate, ftruncate on files below `folder`, new (memory of at least 4 KiB, asked for by C++
 // once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins), or thread (of
-// C++, not of MPI's libraries). action: a
-// number of errno; short (half of a write); kill; hang (it does not return); full (this call and
-// all of its kind that follow fail, as on a full disk). rank -1: all ranks, each by its own count.
-// When it strikes, the empty `file` appears. Other calls pass. loop.py counts k up.
+// C++, not of MPI's libraries). action: a number of errno; short (half of a write); kill; hang (it
+// does not return); full (this call and all of its kind that follow fail, as on a full disk). rank
+// -1: all ranks, each by its own count. When it strikes, the empty `file` appears. Other calls
+// pass. loop.py counts k up.
 //
 // call "every": none fails; each rank writes its number of calls of each kind to `file`.<rank>.
 #include "calls.hpp"

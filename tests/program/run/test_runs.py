@@ -182,6 +182,8 @@ def test_no_ice_at_all(nunatak, tmp_path, island):
     for solver in ("own", "pism"):  # with PETSc's an option that it would read, if there were ice
         nunatak("-i", "island.nc", "-run_years", "1", "-climatic_mass_balance", "0", "-ssa_solver", solver, "-o", f"{solver}.nc", ranks=2, status=0)
         assert variables(tmp_path / f"{solver}.nc")["thk"].max() == 0.0
+    run = nunatak("-i", "island.nc", "-run_steps", "1", "-ssa_typo", "1", "-o", "x.nc", ranks=2)
+    assert run.status == 2 and "unknown option -ssa_typo" in run.err, run.text
 
 
 def test_without_sliding_the_velocity_of_a_file_does_not_slide(nunatak, tmp_path):
