@@ -127,12 +127,23 @@ public:
     release(object, number);
   }
 
-  /// All that this node has written is on its servers.
-  void flush() {
+  /// All that this node has written of the file is on its servers.
+  void flush(std::uint64_t file) {
     std::unique_lock lock(m_mutex);
-    send_dirty();
+    const std::vector<Object*> objects = objects_of(file);
+    for (Object* object : objects) send(*object, Extent{0, Extent::no_end});
     lock.unlock();
-    m_in_flight.wait();
+    for (Object* object : objects) object->in_flight.wait();
+  }
+
+  /// The object of the file on server s ends at end(s): no more of it is dirty or cached.
+  template <class End> void forget(std::uint64_t file, const End& end) {
+    const std::lock_guard lock(m_mutex);
+    for (Object* object : objects_of(file)) {
+      const Extent gone{end(object->server), Extent::no_end};
+      for (const Extent& run : object->dirty.take(gone)) m_unsent -= run.end - run.begin;
+      object->cached.take({whole({0, gone.begin}, page).end, Extent::no_end});
+    }
   }
 
   Counts counts() {
@@ -161,6 +172,16 @@ private:
   Object& object_of(std::uint64_t file, std::size_t server) {
     const std::lock_guard lock(m_mutex);
     return m_objects.try_emplace({file, server}, file, server, &m_in_flight).first->second;
+  }
+
+  /// Those of a file that this node has used, with the mutex.
+  std::vector<Object*> objects_of(std::uint64_t file) {
+    std::vector<Object*> found;
+    for (auto at = m_objects.lower_bound({file, 0}); at != m_objects.end(); ++at) {
+      if (at->first.first != file) break;
+      found.push_back(&at->second);
+    }
+    return found;
   }
 
   /// Waits for a lock of these pages; returns its number.

@@ -75,6 +75,8 @@ public:
         remove(*locks, [&](const Lock& lock) { return lock.client == client; });
       const Answer now = serve(object);
       answer.granted.insert(answer.granted.end(), now.granted.begin(), now.granted.end());
+      answer.called_back.insert(answer.called_back.end(), now.called_back.begin(),
+                                now.called_back.end());
     }
     return answer;
   }

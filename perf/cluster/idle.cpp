@@ -1,8 +1,9 @@
 // Preloaded into MPI programs on the emulated cluster: waiting ranks sleep. With
 // mpi_yield_when_idle=1 Open MPI calls sched_yield() while it waits. This one sleeps 20 us, and up
-// to 640 us times the ranks of a node (IDLE_RANKS) while nothing happens between calls, so that
-// dozens of waiting ranks leave a few cores to the others. A message is noticed as late as that. In
-// MPI_Init and MPI_Finalize ranks wait by usleep(100), which sleeps in the same way.
+// to 640 us times the ranks of a node (IDLE_RANKS, or what srun says) while nothing happens between
+// calls, so that dozens of waiting ranks leave a few cores to the others. A message is noticed as
+// late as that. In MPI_Init and MPI_Finalize ranks wait by usleep(100), which sleeps in the same
+// way.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -14,11 +15,15 @@ namespace {
 
 constexpr long shortest = 20000, busy = 60000; // nanoseconds
 
-long longest_of(const char* ranks) {
-  return 640000 * std::max(1L, ranks == nullptr ? 1L : std::atol(ranks));
+/// The number that a variable begins with, or 1.
+long number_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return std::max(1L, text == nullptr ? 1L : std::atol(text));
 }
 
-const long longest = longest_of(std::getenv("IDLE_RANKS"));
+// srun says 8(x4)
+const long longest =
+    640000 * std::max(number_in("IDLE_RANKS"), number_in("SLURM_STEP_TASKS_PER_NODE"));
 
 /// Processor time of this thread, so that one that lost its core does not seem busy.
 std::int64_t now() {

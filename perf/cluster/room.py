@@ -34,11 +34,10 @@ def netns_of(host):
 
 def start_host(name):
     """Its name, its /dev/shm, and a process that keeps them."""
-    pid_file = state / f"{name}.pid"
+    pid_file = shlex.quote(str(state / f"{name}.pid"))
     script = (f"hostname {name} && mount -t tmpfs tmpfs /dev/shm && (mount -t sysfs sysfs /sys 2>/dev/null || true) && "
               f"read -r stat </proc/$$/stat && set -- ${{stat##*) }} && echo $$ ${{20}} > {pid_file}.new && mv {pid_file}.new {pid_file} && exec sleep infinity")
-    subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "--propagation", "private", "sh", "-c", script])
-    return pid_file
+    return subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "--propagation", "private", "sh", "-c", script])
 
 
 def limit_rate(words_before, device, rate):
@@ -77,8 +76,11 @@ def start_network():
     names = "127.0.0.1 localhost\n" + "".join(f"{address} {host}\n" for host, address in hosts.items())
     (state / "hosts").write_text(names)
     sh("mount", "--bind", state / "hosts", "/etc/hosts")  # before the hosts copy the mounts
-    pid_files = [start_host(host) for host in hosts]
-    while not all(file.exists() for file in pid_files):
+    processes = {host: start_host(host) for host in hosts}
+    while not all((state / f"{host}.pid").exists() for host in hosts):
+        for host, process in processes.items():
+            if process.poll() is not None:
+                sys.exit(f"host {host} ended: {process.returncode}")
         time.sleep(0.005)
     (connect_by_switch if cluster["latency_us"] > 0 else connect_by_bridge)(list(hosts))
     for host, address in hosts.items():
@@ -98,13 +100,24 @@ def start_file_system():
             sh(*on(host, programs / "striped_fs", state / "backing", "/mnt/pfs", cluster["stripe"], cluster["locks"], *servers.values()))
 
 
-def main():
-    sh("ip", "link", "set", "lo", "up")
-    for folder in ("backing", "tmp"):
-        (state / folder).mkdir()
-    sh("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", state / "backing")
+def make_mount_point():
+    """/mnt/pfs, next to the folders that the machine has in /mnt."""
+    machine = state / "mnt"
+    sh("mount", "--rbind", "/mnt", machine)
     sh("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/mnt")
     os.mkdir("/mnt/pfs")
+    for folder in machine.iterdir():
+        if folder.is_dir() and not folder.is_symlink() and folder.name != "pfs":
+            os.mkdir(f"/mnt/{folder.name}")
+            sh("mount", "--rbind", folder, f"/mnt/{folder.name}")
+
+
+def main():
+    sh("ip", "link", "set", "lo", "up")
+    for folder in ("backing", "tmp", "mnt"):
+        (state / folder).mkdir()
+    sh("mount", "-t", "tmpfs", "-o", "mode=0755", "tmpfs", state / "backing")
+    make_mount_point()
     start_network()
     if cluster["servers"] > 0:
         start_file_system()

@@ -60,8 +60,9 @@ struct FileSystem {
     answers.wait();
   }
 
-  void sync() const {
-    if (cache != nullptr) cache->flush();
+  /// All that this node has written of the file is on its servers.
+  void sync(std::uint64_t file) const {
+    if (cache != nullptr) cache->flush(file);
     Answers answers;
     for (const auto& server : servers) server->ask({Operation::sync, 0, 0, 0}, answers);
     answers.wait();
@@ -88,13 +89,22 @@ void* start(fuse_conn_info* connection, fuse_config* config) {
 
 int open_content(const char* path, int flags, mode_t mode, fuse_file_info* file) {
   file_system.metadata();
-  const int fd = ::open(file_system.path(path).c_str(), flags & ~(O_DIRECT | O_APPEND), mode);
+  const int fd = ::open(file_system.path(path).c_str(), flags & ~O_DIRECT, mode);
   if (fd < 0) return -errno;
   file->fh = static_cast<std::uint64_t>(fd);
   return 0;
 }
 
 int fd_of(const fuse_file_info* file) { return static_cast<int>(file->fh); }
+
+/// What is dirty of a file beyond `size` is sent no more.
+void forget_beyond(const struct stat& file, off_t size) {
+  if (file_system.cache == nullptr) return;
+  file_system.cache->forget(
+      file.st_ino, [end = static_cast<std::uint64_t>(size), number = file.st_ino](std::size_t s) {
+        return size_of_object(number, end, file_system.stripe, file_system.servers.size(), s);
+      });
+}
 
 /// Reads or writes the content, and takes the time of the servers.
 template <class Call>
@@ -105,7 +115,10 @@ int move_content(Operation operation, std::size_t size, off_t at, fuse_file_info
   const ssize_t n = call(fd_of(file), size, at);
   if (n < 0) return -errno;
   if (n == 0) file_system.metadata();
-  const auto begin = static_cast<std::uint64_t>(at);
+  // the offset of the caller's node may be old; the kernel has appended where the file ended
+  const bool appends =
+      operation == Operation::write && (::fcntl(fd_of(file), F_GETFL) & O_APPEND) != 0;
+  const auto begin = static_cast<std::uint64_t>(appends ? before.st_size : at);
   file_system.move(operation, before.st_ino, {begin, begin + static_cast<std::uint64_t>(n)},
                    static_cast<std::uint64_t>(before.st_size));
   return static_cast<int>(n);
@@ -155,15 +168,50 @@ int counts_of_locks(const char*, const char* name, char* value, std::size_t size
   return length;
 }
 
+/// Tries until there is no other holder, or the caller was interrupted.
+template <class Try> int lock_by_trying(bool waits, const Try& attempt) {
+  while (true) {
+    file_system.metadata();
+    const int status = attempt();
+    if (status == 0 || !waits || errno != EAGAIN) return result(status);
+    if (fuse_interrupted() != 0) return -EINTR;
+    ::usleep(200);
+  }
+}
+
 /// Open file description locks on the shared content, visible to all nodes.
 int lock_content(const char*, fuse_file_info* file, int command, struct flock* lock) {
   lock->l_pid = 0;
-  while (true) {
-    file_system.metadata();
-    const int status = ::fcntl(fd_of(file), command == F_GETLK ? F_OFD_GETLK : F_OFD_SETLK, lock);
-    if (status == 0 || command != F_SETLKW || errno != EAGAIN) return result(status);
-    ::usleep(200);
-  }
+  return lock_by_trying(command == F_SETLKW, [&] {
+    return ::fcntl(fd_of(file), command == F_GETLK ? F_OFD_GETLK : F_OFD_SETLK, lock);
+  });
+}
+int lock_whole(const char*, fuse_file_info* file, int operation) {
+  return lock_by_trying((operation & LOCK_NB) == 0,
+                        [&] { return ::flock(fd_of(file), operation | LOCK_NB); });
+}
+
+int remove_file(const char* path) {
+  file_system.metadata();
+  const std::string name = file_system.path(path);
+  struct stat file {};
+  const bool is_last = ::lstat(name.c_str(), &file) == 0 && file.st_nlink == 1;
+  if (::unlink(name.c_str()) != 0) return -errno;
+  if (is_last) forget_beyond(file, 0);
+  return 0;
+}
+
+int cut_file(const char* path, off_t size, fuse_file_info* file) {
+  file_system.metadata();
+  const int fd = file != nullptr ? ::dup(fd_of(file))
+                                 : ::open(file_system.path(path).c_str(), O_WRONLY | O_CLOEXEC);
+  struct stat status {};
+  const bool is_cut = fd >= 0 && ::ftruncate(fd, size) == 0 && ::fstat(fd, &status) == 0;
+  const int error = errno;
+  if (fd >= 0) ::close(fd);
+  if (!is_cut) return -error;
+  forget_beyond(status, size);
+  return 0;
 }
 
 int list_folder(const char* path, void* entries, fuse_fill_dir_t add, off_t, fuse_file_info*,
@@ -197,10 +245,7 @@ void set_name_operations(fuse_operations& o) {
     file_system.metadata();
     return result(::mkdir(file_system.path(path).c_str(), mode));
   };
-  o.unlink = [](const char* path) {
-    file_system.metadata();
-    return result(::unlink(file_system.path(path).c_str()));
-  };
+  o.unlink = remove_file;
   o.rmdir = [](const char* path) {
     file_system.metadata();
     return result(::rmdir(file_system.path(path).c_str()));
@@ -233,11 +278,7 @@ void set_name_operations(fuse_operations& o) {
 }
 
 void set_file_operations(fuse_operations& o) {
-  o.truncate = [](const char* path, off_t size, fuse_file_info* file) {
-    file_system.metadata();
-    return result(file != nullptr ? ::ftruncate(fd_of(file), size)
-                                  : ::truncate(file_system.path(path).c_str(), size));
-  };
+  o.truncate = cut_file;
   o.statfs = [](const char* path, struct statvfs* status) {
     return result(::statvfs(file_system.path(path).c_str(), status));
   };
@@ -250,15 +291,14 @@ void set_file_operations(fuse_operations& o) {
   o.release = [](const char*, fuse_file_info* file) { return result(::close(fd_of(file))); };
   o.read = read_content;
   o.write = write_content;
-  o.fsync = [](const char*, int, fuse_file_info*) {
-    file_system.sync();
+  o.fsync = [](const char*, int, fuse_file_info* file) {
+    struct stat status {};
+    if (::fstat(fd_of(file), &status) != 0) return -errno;
+    file_system.sync(status.st_ino);
     return 0;
   };
   o.lock = lock_content;
-  o.flock = [](const char*, fuse_file_info* file, int operation) {
-    file_system.metadata();
-    return result(::flock(fd_of(file), operation));
-  };
+  o.flock = lock_whole;
   o.readdir = list_folder;
   o.getxattr = counts_of_locks;
 }

@@ -159,4 +159,12 @@ void for_each_piece(std::uint64_t file, Extent bytes, std::uint64_t stripe, std:
   }
 }
 
+/// Bytes of a file of `size` that are in its object on server s.
+inline std::uint64_t size_of_object(std::uint64_t file, std::uint64_t size, std::uint64_t stripe,
+                                    std::uint64_t servers, std::uint64_t s) {
+  const std::uint64_t first = (s + servers - file % servers) % servers, // its first stripe
+      whole = size / stripe, rounds = whole / servers, last = whole % servers;
+  return rounds * stripe + (first < last ? stripe : first == last ? size % stripe : 0);
+}
+
 } // namespace cluster

@@ -63,7 +63,12 @@ double bits_per_second(const std::string& rate) {
   char* unit = nullptr;
   const double number = std::strtod(rate.c_str(), &unit);
   const std::string name = unit;
-  return number * (name == "gbit" ? 1e9 : name == "mbit" ? 1e6 : name == "kbit" ? 1e3 : 1.0);
+  const double one = name == "gbit" ? 1e9 : name == "mbit" ? 1e6 : name == "kbit" ? 1e3 : 0.0;
+  if (!(number * one > 0.0)) {
+    std::fprintf(stderr, "switch: expected a rate like 50mbit, found '%s'\n", rate.c_str());
+    std::exit(1);
+  }
+  return number * one;
 }
 
 int open_tap(const std::string& name) {

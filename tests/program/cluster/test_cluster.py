@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -52,6 +53,14 @@ def ping(cluster):
     server.kill()
     server.wait()
     return seconds, rate
+
+
+def command_of(pid):
+    """The command line of a process; empty if it has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def best_ping(cluster, seconds, rate):
@@ -133,6 +142,40 @@ def test_the_file_system_is_shared_striped_and_as_fast_as_its_cards(cluster):
 
 
 @needs_file_system
+def test_two_nodes_append_to_one_file(cluster):
+    cluster("up", "-n", 2, "-s", 1)
+    script = ("import os, sys, time; f = open('/mnt/pfs/log', 'a'); time.sleep(max(0, float(sys.argv[2]) - time.time())); "
+              "[(f.write(sys.argv[1] + '\\n'), f.flush(), time.sleep(0.02)) for _ in range(20)]")
+    begin = str(time.time() + 1)  # both have the file open before one of them writes
+    both = [subprocess.Popen([sys.executable, CLUSTER, "run", node, "python3", "-c", script, node, begin], env=cluster.environment)
+            for node in ("node1", "node2")]
+    assert [one.wait(timeout=30) for one in both] == [0, 0]
+    lines = cluster("run", "node1", "cat", "/mnt/pfs/log").stdout.split()
+    assert sorted(lines) == ["node1"] * 20 + ["node2"] * 20
+
+
+@needs_file_system
+@pytest.mark.parametrize("wait", ["fcntl.lockf(f, fcntl.LOCK_EX)", "fcntl.flock(f, fcntl.LOCK_EX)"])
+def test_who_waits_for_a_lock_of_another_node_can_be_killed(cluster, wait):
+    cluster("up", "-n", 2, "-s", 1)
+    script = f"import fcntl, time; f = open('/mnt/pfs/lock', 'a'); print('open', flush=True); {wait}; print('held', flush=True); time.sleep(100)"
+
+    def start(node):
+        one = subprocess.Popen([sys.executable, CLUSTER, "run", node, "python3", "-c", script, node], stdout=subprocess.PIPE, text=True,
+                               env=cluster.environment)
+        assert one.stdout.readline() == "open\n"
+        return one
+    holder = start("node1")
+    assert holder.stdout.readline() == "held\n"
+    waiter = start("node2")
+    time.sleep(0.5)
+    assert waiter.poll() is None
+    cluster("run", "room", "pkill", "-9", "-f", "python3.* node2$")
+    assert waiter.wait(timeout=10) != 0 and holder.poll() is None
+    holder.kill()
+
+
+@needs_file_system
 def test_a_storage_server_may_be_slow(cluster):
     cluster("up", "-n", 1, "-s", 2, "-r", "80mbit", "--slow", "2:8")
     script = ("import os, time; t = time.time(); f = os.open('/mnt/pfs/x', os.O_WRONLY | os.O_CREAT); os.write(f, bytes(4 << 20)); "
@@ -140,7 +183,8 @@ def test_a_storage_server_may_be_slow(cluster):
     assert float(cluster("run", "node1", "python3", "-c", script).stdout) > 0.9 * 2 * 2**20 / (10e6 / 8)
     cluster("down")
     assert "--slow: expected the number of a storage server and a factor" in cluster("up", "-s", 2, "--slow", "3:10", check=False).stderr
-    assert "-r: expected a rate like 50mbit, found '50'" in cluster("up", "-r", "50", check=False).stderr
+    for rate in ("50", "5mbps", "0mbit"):
+        assert f"-r: expected a rate like 50mbit (kbit, mbit, gbit), found '{rate}'" in cluster("up", "-r", rate, check=False).stderr
 
 
 @needs_root
@@ -171,7 +215,35 @@ def test_nothing_is_left_when_a_part_is_killed(cluster):
     cluster("up", "-n", 2)  # over what the killed one left
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_is_left_of_a_start_that_is_interrupted(cluster, number):
+    start = subprocess.Popen([sys.executable, CLUSTER, "up", "-n", "30", "-l", "200us"], env=cluster.environment, stderr=subprocess.DEVNULL)
+    deadline = time.time() + 20
+    while not (cluster.folder / "node1.pid").exists() and time.time() < deadline:
+        time.sleep(0.01)
+    rooms = [pid for pid in os.listdir("/proc") if pid.isdigit() and str(cluster.folder) in command_of(pid) and "room.py" in command_of(pid)]
+    assert rooms
+    start.send_signal(number)
+    assert start.wait(timeout=10) != 0
+    deadline = time.time() + 10
+    while any(str(cluster.folder) in command_of(pid) for pid in rooms) and time.time() < deadline:
+        time.sleep(0.05)
+    assert not any(str(cluster.folder) in command_of(pid) for pid in rooms)
+
+
+@needs_root
+def test_folders_of_the_machine_in_mnt_are_there(cluster):
+    with tempfile.TemporaryDirectory(dir="/mnt") as folder:
+        pathlib.Path(folder, "x").write_text("here")
+        cluster("up", "-n", 1)
+        assert cluster("run", "node1", "cat", f"{folder}/x").stdout == "here"
+        cluster("down")
+
+
 def test_mistakes_are_refused(cluster):
+    environment = {**cluster.environment, "NUNATAK_CLUSTER": f"{cluster.folder} b"}
+    refused = subprocess.run([sys.executable, CLUSTER, "up"], env=environment, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 1 and "expected a path without blanks" in refused.stderr
     assert "no cluster runs" in cluster("run", "node1", "true", check=False).stderr
     assert "expected a time" in cluster("up", "-l", "fast", check=False).stderr
     cluster("up", "-n", 2)

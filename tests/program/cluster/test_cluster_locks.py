@@ -22,9 +22,9 @@ for word in sys.argv[1:]:
 class Nodes:
     """Nodes that write and read parts of one file, and what they have counted."""
 
-    def __init__(self, cluster, nodes=2, servers=1):
+    def __init__(self, cluster, nodes=2, servers=1, most_dirty=32 * MB):
         self.cluster = cluster
-        cluster("up", "-n", nodes, "-s", servers, "-r", "400mbit", "--locks")
+        cluster("up", "-n", nodes, "-s", servers, "-r", "400mbit", "--locks", most_dirty)
 
     def call(self, node, *words):
         """Each word `w:begin:size`, `r:begin:size` or `s::`."""
@@ -77,6 +77,27 @@ def test_a_reader_takes_from_its_cache_until_another_node_writes(cluster):
     nodes.call(2, f"r:0:{PAGE}")
     assert nodes.counts("reads") == [0, 2] and nodes.counts("called_back") == [2, 1]
     assert cluster("run", "node2", "stat", "-c", "%s", "/mnt/pfs/x").stdout == f"{2 * MB}\n"
+
+
+def test_fsync_sends_what_is_dirty_of_its_own_file(cluster):
+    nodes = Nodes(cluster)
+    script = ("import os; a, b = (os.open('/mnt/pfs/' + name, os.O_RDWR | os.O_CREAT) for name in 'ab'); "
+              f"os.write(a, bytes(3 * {PAGE})); os.write(b, bytes(2 * {PAGE})); os.fsync(b)")
+    cluster("run", "node1", "python3", "-c", script)
+    assert nodes.counts("sent") == [2 * PAGE, 0]
+    cluster("run", "node1", "python3", "-c", "import os; os.fsync(os.open('/mnt/pfs/a', os.O_RDWR))")
+    assert nodes.counts("sent") == [5 * PAGE, 0]
+
+
+def test_what_was_removed_or_cut_off_is_not_sent(cluster):
+    nodes = Nodes(cluster, most_dirty=8 * PAGE)
+    write = f"import os, sys; f = os.open('/mnt/pfs/' + sys.argv[1], os.O_RDWR | os.O_CREAT); os.write(f, bytes(6 * {PAGE})); "
+    cluster("run", "node1", "python3", "-c", write + "os.close(f); os.unlink('/mnt/pfs/removed')", "removed")
+    cluster("run", "node1", "python3", "-c", write + f"os.ftruncate(f, {PAGE})", "cut")
+    cluster("run", "node1", "python3", "-c", write, "kept")
+    assert nodes.counts("sent") == [0, 0]  # 7 pages are dirty
+    cluster("run", "node1", "python3", "-c", write, "another")
+    assert nodes.counts("sent") == [13 * PAGE, 0]
 
 
 def test_counts_need_locks(cluster):

@@ -1,5 +1,6 @@
 // perf/cluster/extent_locks.hpp: when a lock is granted, how far it grows, and what is called back.
 #include "perf/cluster/extent_locks.hpp"
+#include "perf/cluster/striped_servers.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t page = 4096, end = Extent::no_end;
 
-struct Server {
+struct LockServer {
   LockTable table;
   std::uint64_t number = 0;
 
@@ -31,14 +32,14 @@ bool is(const Extent& a, const Extent& b) { return a.begin == b.begin && a.end =
 } // namespace
 
 TEST_CASE("a lock grows over the whole object, if no other client has one") {
-  Server server;
+  LockServer server;
   CHECK(is(server.granted(1, {3, 4}), Extent{0, end}));
   CHECK(
       is(server.ask(2, {0, 1}, Mode::write, 2).granted[0].extent, Extent{0, end})); // other object
 }
 
 TEST_CASE("a conflict is called back once; the lock after it grows upwards only") {
-  Server server;
+  LockServer server;
   server.ask(1, {0, 1});
   const LockTable::Answer asked = server.ask(2, {5, 6});
   CHECK(asked.granted.empty());
@@ -53,7 +54,7 @@ TEST_CASE("a conflict is called back once; the lock after it grows upwards only"
 }
 
 TEST_CASE("read locks share bytes with each other and not with a write lock") {
-  Server server;
+  LockServer server;
   CHECK(is(server.granted(1, {0, 1}, Mode::read), Extent{0, end}));
   CHECK(is(server.granted(2, {0, 1}, Mode::read), Extent{0, end}));
   CHECK(server.ask(3, {0, 1}).called_back.size() == 2);
@@ -67,7 +68,7 @@ TEST_CASE("read locks share bytes with each other and not with a write lock") {
 }
 
 TEST_CASE("where more than 32 locks stand against it a lock grows by 32 MiB at most") {
-  Server server;
+  LockServer server;
   server.ask(0, {0, 1});
   for (int client = 1; client <= 33; ++client) {
     const auto at = std::uint64_t{100000} + static_cast<std::uint64_t>(client);
@@ -78,10 +79,32 @@ TEST_CASE("where more than 32 locks stand against it a lock grows by 32 MiB at m
 }
 
 TEST_CASE("locks of a client that has gone are free") {
-  Server server;
+  LockServer server;
   server.ask(1, {0, 1});
   server.ask(2, {0, 1});
   const LockTable::Answer answer = server.table.forget(1);
   REQUIRE(answer.granted.size() == 1);
   CHECK(answer.granted[0].client == 2);
+}
+
+TEST_CASE("what a client that has gone had kept waiting calls back the next holder") {
+  LockServer server;
+  server.ask(1, {0, 1});
+  server.ask(2, {0, 1});
+  server.ask(3, {0, 1});
+  const LockTable::Answer answer = server.table.forget(1);
+  REQUIRE(answer.granted.size() == 1);
+  REQUIRE(answer.called_back.size() == 1); // for client 3, which would wait without end
+  CHECK(answer.called_back[0].client == 2);
+}
+
+TEST_CASE("an object is as large as the stripes of its file that it has") {
+  constexpr std::uint64_t stripe = 10, servers = 3, file = 7;
+  for (std::uint64_t size = 0; size <= 100; ++size) {
+    std::uint64_t end_of[servers] = {};
+    for_each_piece(file, {0, size}, stripe, servers,
+                   [&](const Piece& piece) { end_of[piece.server] = piece.extent.end; });
+    for (std::uint64_t s = 0; s < servers; ++s)
+      CHECK(size_of_object(file, size, stripe, servers, s) == end_of[s]);
+  }
 }
