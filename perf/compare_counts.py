@@ -35,7 +35,9 @@ COLUMNS = ["messages", "kB", "starts", "waits", "reductions", "reduced B", "gath
 INSTRUCTIONS = {  # column: (its unit, events of callgrind)
     "million instructions": (1e6, ["Ir"]), "thousand misses of L1": (1e3, ["D1mr", "D1mw"]), "thousand misses of 1 MiB": (1e3, ["DLmr", "DLmw"])}
 CALLGRIND = "valgrind -q --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 --LL=1048576,16,64 --callgrind-out-file=pieces".split()
-REDUCTIONS, GATHERS = ("Allreduce", "Iallreduce", "Reduce", "Scan"), ("Allgather", "Gather", "Bcast", "Alltoall")
+REDUCTIONS, GATHERS = ("Allreduce", "Iallreduce", "Reduce", "Reduce_scatter", "Scan"), ("Allgather", "Gather", "Bcast", "Alltoall", "Scatter")
+SINGLE = {"Start": "starts", "Wait": "waits", "Communicator": "communicators", "Solve": "solves"}
+NO_COLUMN = ("Barrier", "Ibarrier")
 RUNS = {  # name: (program, options)
     "PISM, finite differences": ("pism", ""),
     "PISM, finite elements": ("pism", "-ssa_method fem"),
@@ -73,10 +75,10 @@ def counts_of(path, program, ranks):
             elif operation == "Message":
                 part["messages"] += calls
                 part["kB"] += size / 1000
-            else:
-                column = {"Start": "starts", "Wait": "waits", "Communicator": "communicators", "Solve": "solves"}.get(operation)
-                if column:
-                    part[column] += calls
+            elif operation in SINGLE:
+                part[SINGLE[operation]] += calls
+            elif operation not in NO_COLUMN:
+                raise compare_pism.RunFailed(f"{path}: operation '{operation}': no column of the table has it")
     return table
 
 

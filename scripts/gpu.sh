@@ -84,7 +84,8 @@ fi
 # --- the machine ---------------------------------------------------------------------------------------------------------
 gpu="" driver="" capability=${NUNATAK_CUDA_ARCH:-9.0}
 if [ "$what" != compile ]; then
-  found=$(nvidia-smi --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
+  export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} # the order of nvidia-smi; one card computes
+  found=$(nvidia-smi -i "${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
     die "no GPU of NVIDIA here (nvidia-smi: ${found%%$'\n'*}). Without one: scripts/gpu.sh compile"
   IFS=, read -r gpu driver capability <<<"${found%%$'\n'*}"
   driver=${driver# } capability=${capability# }
@@ -146,7 +147,10 @@ report() {
   say "$out/$what.json, $log"
 }
 bits="not run"
-trap report EXIT
+samplers=()
+trap 'kill "${samplers[@]}" 2>/dev/null || true; report' EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
 
 # --- build: Catch2 by the host's compiler, the rest by Kokkos' wrapper of nvcc -----------------------------------------------
 if ! [ "$out/unpacked" -nt "$bundle" ]; then # a newer bundle is unpacked anew
@@ -247,7 +251,6 @@ same_fields() { # same_fields <name> <file> <file>
 }
 export -f to_file
 export OMP_PROC_BIND=spread OMP_PLACES=cores
-export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} # the order of nvidia-smi; one card computes
 nvidia-smi -i "${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu=timestamp,power.draw --format=csv,noheader,nounits -lms 100 >"$out/power.gpu" 2>/dev/null &
 samplers=($!)
 samples >"$out/power.host" 2>/dev/null &

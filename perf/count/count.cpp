@@ -8,8 +8,7 @@
 //   stress balance: SSA,1,Allreduce,5812,93216,1453
 //
 //   part         the innermost of the open events whose name does not begin with a capital, as
-//   those
-//                of PETSc do; "" outside
+//                those of PETSc do; "" outside
 //   linear       1 within KSPSolve
 //   operation    Message: sent, also by a persistent request (bytes: payload); Start: of a
 //                persistent request to send; Wait: a call that waits; Communicator: one was made;
@@ -17,8 +16,9 @@
 //   calls        of all ranks together; most_calls: of the rank with the largest number
 //
 // The functions below stand before those of MPI, and call them by their names PMPI_*. Messages that
-// a library of MPI sends for itself (MPI-IO, collectives) are not seen. In callgrind each piece of
-// a part ends a dump, which is named "part,linear".
+// a library of MPI sends for itself (MPI-IO, collectives), one-sided communication and the
+// functions of MPI-4 are not seen; MPI_Test* does not wait. In callgrind each piece of a part ends
+// a dump, which is named "part,linear".
 #include <mpi.h>
 
 #include <algorithm>
@@ -27,6 +27,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <map>
+#include <numeric>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -53,6 +54,15 @@ std::int64_t bytes_of(std::int64_t n, MPI_Datatype type) {
   int size = 0;
   PMPI_Type_size(type, &size);
   return n * size;
+}
+
+int size_of(MPI_Comm communicator) {
+  int size = 1;
+  PMPI_Comm_size(communicator, &size);
+  return size;
+}
+std::int64_t sum_over(MPI_Comm communicator, const int numbers[]) {
+  return std::accumulate(numbers, numbers + size_of(communicator), std::int64_t{0});
 }
 
 void add(const char* operation, std::int64_t bytes = 0) {
@@ -110,7 +120,6 @@ void write() {
 }
 
 // --- parts: PETSc calls two functions at the begin and end of events
-// --------------------------------------------------------
 
 using EventHook = int (*)(int, int, void*, void*, void*, void*);
 
@@ -181,7 +190,6 @@ int MPI_Finalize() {
 }
 
 // --- messages
-// ---------------------------------------------------------------------------------------------------------------
 
 #define COUNTED_SEND(name)                                                                         \
   int MPI_##name(const void* a, int n, MPI_Datatype t, int to, int tag, MPI_Comm c) {              \
@@ -228,9 +236,13 @@ int MPI_Sendrecv(const void* a, int n, MPI_Datatype t, int to, int tag, void* b,
   if (to != MPI_PROC_NULL) add("Message", bytes_of(n, t));
   return PMPI_Sendrecv(a, n, t, to, tag, b, m, u, from, tag_b, c, s);
 }
+int MPI_Sendrecv_replace(void* a, int n, MPI_Datatype t, int to, int tag, int from, int tag_b,
+                         MPI_Comm c, MPI_Status* s) {
+  if (to != MPI_PROC_NULL) add("Message", bytes_of(n, t));
+  return PMPI_Sendrecv_replace(a, n, t, to, tag, from, tag_b, c, s);
+}
 
 // --- calls that wait, collectives, communicators
-// ----------------------------------------------------------------------------
 
 #define COUNTED(name, what, bytes, parameters, arguments)                                          \
   int MPI_##name parameters {                                                                      \
@@ -259,7 +271,9 @@ COUNTED(Allreduce, "Allreduce", bytes_of(n, t),
 COUNTED(Iallreduce, "Iallreduce", bytes_of(n, t),
         (const void* a, void* b, int n, Type t, MPI_Op op, Comm c, Request* r),
         (a, b, n, t, op, c, r))
-COUNTED(Reduce_scatter_block, "Reduce_scatter", bytes_of(n, t),
+COUNTED(Reduce_scatter, "Reduce_scatter", bytes_of(sum_over(c, m), t),
+        (const void* a, void* b, const int m[], Type t, MPI_Op op, Comm c), (a, b, m, t, op, c))
+COUNTED(Reduce_scatter_block, "Reduce_scatter", size_of(c) * bytes_of(n, t),
         (const void* a, void* b, int n, Type t, MPI_Op op, Comm c), (a, b, n, t, op, c))
 COUNTED(Scan, "Scan", bytes_of(n, t), (const void* a, void* b, int n, Type t, MPI_Op op, Comm c),
         (a, b, n, t, op, c))
@@ -279,10 +293,32 @@ COUNTED(Allgatherv, "Allgather", bytes_of(n, t),
         (a, n, t, b, m, at, u, c))
 COUNTED(Alltoall, "Alltoall", bytes_of(n, t),
         (const void* a, int n, Type t, void* b, int m, Type u, Comm c), (a, n, t, b, m, u, c))
+COUNTED(Alltoallv, "Alltoall", bytes_of(sum_over(c, n), t),
+        (const void* a, const int n[], const int at[], Type t, void* b, const int m[],
+         const int b_at[], Type u, Comm c),
+        (a, n, at, t, b, m, b_at, u, c))
+COUNTED(Scatter, "Scatter", bytes_of(m, u),
+        (const void* a, int n, Type t, void* b, int m, Type u, int root, Comm c),
+        (a, n, t, b, m, u, root, c))
+COUNTED(Scatterv, "Scatter", bytes_of(m, u),
+        (const void* a, const int n[], const int at[], Type t, void* b, int m, Type u, int root,
+         Comm c),
+        (a, n, at, t, b, m, u, root, c))
+COUNTED(Ibcast, "Bcast", bytes_of(n, t), (void* a, int n, Type t, int root, Comm c, Request* r),
+        (a, n, t, root, c, r))
+COUNTED(Iallgather, "Allgather", bytes_of(n, t),
+        (const void* a, int n, Type t, void* b, int m, Type u, Comm c, Request* r),
+        (a, n, t, b, m, u, c, r))
+COUNTED(Ialltoall, "Alltoall", bytes_of(n, t),
+        (const void* a, int n, Type t, void* b, int m, Type u, Comm c, Request* r),
+        (a, n, t, b, m, u, c, r))
 
 COUNTED(Comm_dup, "Communicator", 0, (Comm c, Comm* made), (c, made))
 COUNTED(Comm_split, "Communicator", 0, (Comm c, int color, int key, Comm* made),
         (c, color, key, made))
+COUNTED(Comm_idup, "Communicator", 0, (Comm c, Comm* made, Request* r), (c, made, r))
+COUNTED(Comm_create_group, "Communicator", 0, (Comm c, MPI_Group g, int tag, Comm* made),
+        (c, g, tag, made))
 COUNTED(Comm_create, "Communicator", 0, (Comm c, MPI_Group g, Comm* made), (c, g, made))
 COUNTED(Comm_split_type, "Communicator", 0, (Comm c, int type, int key, MPI_Info info, Comm* made),
         (c, type, key, info, made))

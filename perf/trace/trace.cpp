@@ -24,8 +24,9 @@
 //
 // The dynamic linker finds the functions below before those of the C library, also for PnetCDF,
 // HDF5 and the MPI-IO components that MPI loads later; dlsym(RTLD_NEXT) finds the originals. Not
-// traced: fread() and fwrite(), which no library here uses for data; memory maps; aio_* and
-// io_uring. A run that ends without MPI_Finalize (MPI_Abort, a signal) leaves no trace.
+// traced: fread() and fwrite(), which no library here uses for data; memory maps; fallocate;
+// preadv2 and pwritev2; aio_* and io_uring. A run that ends without MPI_Finalize (MPI_Abort, a
+// signal) leaves no trace.
 #undef _FORTIFY_SOURCE // its headers define some of these functions
 #include <mpi.h>
 
@@ -194,6 +195,16 @@ template <class Call> FILE* traced_stream(const char* path, const char* mode, co
                      [](FILE* stream) { return stream == nullptr ? -1 : fileno(stream); });
 }
 
+/// Make a call on a file that need not be open.
+template <class Call>
+int traced_path(const char* operation, const char* path, std::int64_t offset, const Call& call) {
+  const int file = find(path);
+  const double start = now();
+  const int result = call();
+  if (file >= 0) record(operation, file, offset, result < 0 ? -1 : 0, start, now());
+  return result;
+}
+
 /// The descriptor is forgotten before it is closed: another thread may get its number at once.
 template <class Call> int traced_close(int fd, const Call& call) {
   const int file = set_file_of(fd, -1);
@@ -201,6 +212,13 @@ template <class Call> int traced_close(int fd, const Call& call) {
   const int result = call();
   if (file >= 0 && recording) record("close", file, 0, result < 0 ? -1 : 0, start, now());
   return result;
+}
+
+/// Make a call after which another descriptor is that of the file of `fd`.
+template <class Call> int traced_copy(int fd, const Call& call) {
+  const int copy = call();
+  if (copy >= 0 && copy != fd) set_file_of(copy, file_of(fd));
+  return copy;
 }
 
 /// The mode of a file to be created is the argument after the flags, if these require it.
@@ -346,6 +364,12 @@ NUNATAK_TRACED_64(off_t, lseek, (int fd, off_t offset, int whence), (fd, offset,
                   traced_seek(fd, call))
 NUNATAK_TRACED_64(int, ftruncate, (int fd, off_t length), (fd, length), noexcept,
                   traced_at("truncate", fd, false, length, call))
+NUNATAK_TRACED_64(int, truncate, (const char* path, off_t length), (path, length), noexcept,
+                  traced_path("truncate", path, length, call))
+NUNATAK_TRACED(int, dup, (int fd), (fd), noexcept, traced_copy(fd, call))
+NUNATAK_TRACED(int, dup2, (int fd, int copy), (fd, copy), noexcept, traced_copy(fd, call))
+NUNATAK_TRACED(int, dup3, (int fd, int copy, int flags), (fd, copy, flags), noexcept,
+               traced_copy(fd, call))
 NUNATAK_TRACED(int, fsync, (int fd), (fd), , traced_at("sync", fd, false, 0, call))
 NUNATAK_TRACED(int, fdatasync, (int fd), (fd), , traced_at("sync", fd, false, 0, call))
 NUNATAK_TRACED(int, sync_file_range, (int fd, off64_t offset, off64_t n, unsigned int flags),
