@@ -37,7 +37,7 @@
 namespace nunatak {
 
 /// metres[f][local], as DistanceFields.
-using MetreFields = std::vector<std::vector<Array2<double>>>;
+using MetreFields = std::vector<std::vector<SharedArray2<double>>>;
 
 /// m; for cells outside the domain and cells that no seed reaches.
 constexpr double not_reached = std::numeric_limits<double>::infinity();
@@ -223,14 +223,14 @@ inline DistanceReport eikonal_distances(Ranks& ranks, double dx, double dy,
   for (std::size_t f = 0; f < problem.fields.size(); ++f) {
     metres.emplace_back();
     for (const int r : ranks.locals())
-      metres[f].push_back(make_array<double>("distance_metres", ranks.patch(r)));
+      metres[f].push_back(shared_array<double>("distance_metres", ranks.patch(r)));
   }
   // the maxima of the problem, and the largest distance
   const auto convert = [&](int r) {
     const Patch p = ranks.patch(r);
     std::int64_t farthest = 0;
     for (std::size_t f = 0; f < metres.size(); ++f) {
-      const Array2<double>& u = metres[f][r];
+      const SharedArray2<double>& u = metres[f][r];
       const SharedArray2<int>& d = problem.fields[f][r];
       for (int j = 1; j <= p.ym; ++j) {
         for (int i = 1; i <= p.xm; ++i) {

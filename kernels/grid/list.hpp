@@ -85,7 +85,11 @@ void scan_range(const char* label, int first, int end, const F& f, const Later<T
       return Kokkos::parallel_for(label, Kokkos::RangePolicy<Exec>(0, 1), once);
     }
   }
-  if (total.data() != nullptr)
+  if (first == end) { // on a GPU Kokkos' scan leaves the total as it was
+    if (total.data() != nullptr)
+      Kokkos::parallel_for(
+          label, Kokkos::RangePolicy<Exec>(0, 1), KOKKOS_LAMBDA(int) { total() = T{}; });
+  } else if (total.data() != nullptr)
     Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, end), f, total);
   else
     Kokkos::parallel_scan(label, Kokkos::RangePolicy<Exec>(first, end), f);

@@ -133,10 +133,10 @@ template <int N> struct ReproducibleSums {
   }
 };
 
-/// Adds a block of terms, small enough for cache, to one sum after another. On a CPU, prepare(n) is
-/// called for all terms of a block first.
+/// Adds a block of terms to one sum after another. On a CPU a block is as long as a cache allows,
+/// and prepare(n) is called for all of its terms first; on a GPU it is the work of one thread.
 template <int N, class Terms, class Prepare> struct BlockOfSums {
-  static constexpr std::int64_t length = 2048;
+  static constexpr std::int64_t length = loops_on_host ? 2048 : 32;
   Terms terms;
   Prepare prepare;
   std::int64_t count;

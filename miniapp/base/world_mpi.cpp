@@ -4,7 +4,7 @@
 #include "io/base/watchdog.hpp"
 #include "io/disk/mpi_io.hpp"
 #include "io/write/servers.hpp"
-#include "miniapp/base/mpi_ranks.hpp"
+#include "miniapp/base/loop_ranks.hpp"
 #include "miniapp/base/option_table.hpp"
 #include "miniapp/base/version.hpp"
 #include "miniapp/base/world.hpp"
@@ -69,6 +69,8 @@ double World::max(double value) const { return reduce(value, MPI_DOUBLE, MPI_MAX
 void World::agree(const std::function<void()>& f) const { io::agree(computing, f); }
 
 std::unique_ptr<Ranks> World::ranks(const Decomposition& decomposition) const {
+  if (!loops_on_host)
+    return std::make_unique<LoopRanks>(computing, decomposition, sends_from_loops("auto"));
   return std::make_unique<MpiRanks>(computing, decomposition);
 }
 

@@ -370,6 +370,9 @@ int main(int argc, char** argv) {
     if (!table.read(argc, argv)) return;
     if (o.halo == "dmda" && o.ranks.virtual_ranks.empty())
       throw Error("option -halo: expected packed without -virtual_ranks, found dmda");
+    if (device_memory && o.halo == "dmda")
+      throw Error("option -halo: expected packed, found dmda: the host does not reach arrays "
+                  "(NUNATAK_DEVICE_MEMORY)");
     if (o.halo == "dmda") o.ranks.halo = Halo::apart;
     run(o);
   });

@@ -162,6 +162,7 @@ inline pico::Shelves pism_shelves(Ranks& ranks, const PicoFile& file, const Pico
           [&](auto r, int j, int i) { return input[r].b(j, i) > options.continental_shelf_depth; }),
       file.dx * file.dy, options, behaviours);
   pico::Shelves shelves;
+  Kokkos::fence(); // arrays of PicoFields are filled by loops
   shelves.table = g.table;
   shelves.local.resize(out.size());
   for (std::size_t r = 0; r < out.size(); ++r) {

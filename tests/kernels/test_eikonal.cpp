@@ -16,7 +16,9 @@ namespace {
 /// 1 seeds, 0 domain, -1 outside -> metres.
 Grid<double> metres_of(const Grid<int>& start, double dx, double dy, int px = 1, int py = 1) {
   VirtualRanks ranks(Decomposition::make(start.Mx, start.My, px, py));
-  const MetreFields metres{scatter(ranks, Grid<double>(start.Mx, start.My, 7.0))};
+  MetreFields metres(1);
+  for (const int r : ranks.locals())
+    metres[0].push_back(shared_array<double>("metres", ranks.patch(r)));
   solve_eikonal(ranks, dx, dy, {scatter(ranks, start)}, metres);
   return gather(ranks, metres[0]);
 }
