@@ -84,7 +84,7 @@ struct PlugFlow {
   }
 };
 
-/// Linear drag: u = u0 exp(-a (x - L)) on [-L, L], a^2 = (tau_c/u_th)/(4 nu0 H0); max. 5920 m/a.
+/// Linear drag: u = u0 exp(-a (x - L)) on [-L, L], a^2 = (tau_c/u_th)/(4 nu0 H0); max. 5929 m/a.
 struct LinearDrag {
   static constexpr double L = 50e3;
   static constexpr double H0 = 500.0;

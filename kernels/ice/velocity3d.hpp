@@ -14,6 +14,9 @@
 //      h_i - h_(i-1)   h_(i+1) - h_i      grounded ice shears; floating ice only slides: U(z) = U_b
 //     |-------------o-------------|       ice-free cells: all zero
 //                                         above the ice: u, v, w keep their surface values
+// Ghosts beyond the domain repeat its edge, across which nothing flows (sia.hpp): the difference
+// of 0 to them counts, so that ice in the outermost cells has half the slope and divergence of its
+// inner side.
 #pragma once
 
 #include "kernels/ice/levels.hpp"

@@ -1,6 +1,7 @@
 // Physics of PICO: the formulas, the heat balances behind them, shelf inputs, fallbacks, warnings;
 // the whole update against a plain evaluation cell by cell.
 #include "kernels/pico/melt.hpp"
+#include "tests/kernels/errors.hpp"
 #include "tests/kernels/pico_case.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -68,7 +69,7 @@ void check_cell_by_cell(const PicoCase& c, const PicoResult& r,
   double total = 0.0;
   double worst = 0.0; // of T, S, melt, q relative to their size
   const auto differ = [&](double found, double expected, double size) {
-    worst = std::max(worst, std::fabs(found - expected) / size);
+    worst = larger_error(worst, (found - expected) / size);
   };
   for (int s = 1; s <= r.report.shelves; ++s) {
     const ShelfWater& w = water[s];

@@ -6,6 +6,7 @@
 #include "kernels/ice/geometry.hpp"
 #include "miniapp/model/petsc/ssa.hpp"
 #include "tests/kernels/cells.hpp"
+#include "tests/kernels/errors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -74,7 +75,7 @@ struct SsaProblem {
   /// Maximum of |f(j, i, gj, gi)| over all cells of all ranks.
   template <class F> double maximum(const F& f) const {
     double m = 0.0;
-    fill([&](int j, int i, int gj, int gi) { m = std::max(m, std::abs(f(j, i, gj, gi))); });
+    fill([&](int j, int i, int gj, int gi) { m = larger_error(m, f(j, i, gj, gi)); });
     MPI_Allreduce(MPI_IN_PLACE, &m, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return m;
   }

@@ -12,6 +12,7 @@
 // A floating base is held at its melting point: the sum then starts at level 1, with k (T*_0 -
 // T*_1)/(z_1 - z_0) from below. Advection is not in flux form: the scheme makes or loses some heat
 // where it moves ice, less with finer grids (last table).
+#include "kernels/errors.hpp"
 #include "kernels/one_column.hpp"
 #include "verification/table.hpp"
 
@@ -37,7 +38,7 @@ double robin_error(LevelSpacing spacing, double H, int Mz) {
   double error = 0.0;
   for (int k = 0; k < n; ++k) {
     const auto index = static_cast<std::size_t>(k);
-    error = std::max(error, std::abs(T[index] - exact::robin(levels.z_host[index], H, a, T_s, G)));
+    error = larger_error(error, T[index] - exact::robin(levels.z_host[index], H, a, T_s, G));
   }
   return error;
 }
@@ -160,7 +161,7 @@ TEST_CASE("heat: what a column gains came in, or by advection, or has melted ice
         given += dt * (floats ? ice_k * (T_star[0] - T_star[1]) / (z[1] - z[0]) : c.G(j, i));
         // the last digits of a temperature next to a short interval below the surface
         const double tolerance = 1e-13 * scale + dt * ice_k * 1e-13 / (H - z[last]);
-        worst = std::max(worst, std::abs(gained - given) / tolerance);
+        worst = larger_error(worst, (gained - given) / tolerance);
         CHECK(std::abs(c.melted(j, i) * rho_ice * latent_heat - set_back) <= 1e-12 * scale);
         (set_back > 0.0 ? melting : frozen) += 1;
         floating += floats ? 1 : 0;

@@ -59,7 +59,7 @@ TEST_CASE("test J: a periodic shelf") {
     const double error = p.maximum([&](int j, int i, int gj, int gi) {
       double u = 0.0, v = 0.0;
       TestJ::velocity(coordinate(gi), coordinate(gj), u, v);
-      return std::max(std::abs(p.u(j, i) - u), std::abs(p.v(j, i) - v));
+      return larger_error(std::abs(p.u(j, i) - u), p.v(j, i) - v);
     });
     table.add(M, p.dx / 1e3, year * error, bound);
   }
