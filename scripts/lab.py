@@ -42,6 +42,7 @@ from scaling_study import texts  # noqa: E402
 
 KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/(course/|lab\.py$)|\.ci/")
 COMPILE_SECONDS = 600  # limit for one submission
+LARGEST_SEED = 10**6
 
 
 # --- answers -----------------------------------------------------------------------------------------------------------------------
@@ -136,8 +137,9 @@ def judge(folder, seeds=None):
     try:
         ticket = read(folder, "lab.json", {})
         lab, seed = lab_of(ticket.get("lab")), ticket.get("seed")
-        if seeds and seeds.get(folder.name) != seed or not isinstance(seed, int):
-            raise Problem(f"lab.json: expected the seed {seeds.get(folder.name) if seeds else 'as a whole number'}, found {seed}")
+        if seeds and seeds.get(folder.name) != seed or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+            wanted = seeds.get(folder.name) if seeds else f"as a whole number up to {LARGEST_SEED}"
+            raise Problem(f"lab.json: expected the seed {wanted}, found {str(seed)[:40]}")
         result.update(lab=lab["number"], seed=seed)
         files = {}
         for path in folder.rglob("*"):
@@ -151,6 +153,7 @@ def judge(folder, seeds=None):
         missing = [path for path in lab["holes"] if path not in files]
         if missing:
             raise Problem(f"expected the file {missing[0]}, found none")
+        result["ignored"] += [f"{path} (nothing written)" for path in without_second_part(lab, files)]
         result["checks"] = marks_of_checks(lab, files) + (study.check(folder) if lab.get("study") else [])
         given = read(folder, "answers.json", {})
         result["answers"] = mark_answers(lab, seed, given)
@@ -158,7 +161,14 @@ def judge(folder, seeds=None):
         result["passed"] = not result["checks"] and all(a["right"] for a in result["answers"])
     except Problem as problem:
         result["error"] = str(problem)
+    except OSError as error:
+        result["error"] = f"{error.filename}: expected a file that can be read: {error.strerror}"
     return result
+
+
+def without_second_part(lab, files):
+    """Files with a check of their own, for those who have what it needs, that are as `start` writes them: their checks are left out."""
+    return [c["of"] for c in lab["checks"] if "of" in c and "needs" in c and files[c["of"]] == skeletons(lab)[c["of"]]]
 
 
 def marks_of_checks(lab, files):
@@ -166,7 +176,8 @@ def marks_of_checks(lab, files):
     if files and files == skeletons(lab):
         return [{"test": ", ".join(lab["holes"]), "expected": "your code", "found": f"lab {lab['number']}: not written yet"}]
     place(lab, files)
-    checks = [c for c in lab["checks"] if "script" in c or has(c.get("needs"))]
+    left_out = without_second_part(lab, files)
+    checks = [c for c in lab["checks"] if c.get("of") not in left_out and ("script" in c or has(c.get("needs")))]
     broken = build(compiled(checks), COMPILE_SECONDS) if compiled(checks) else {}
     failures = [{"test": name, "expected": "a file that compiles", "found": said} for name, said in broken.items()]
     for check in checks:
@@ -224,6 +235,8 @@ def own_files():
 
 def start(options):
     lab, target = lab_of(options.lab), pathlib.Path(options.folder)
+    if not 0 <= options.seed <= LARGEST_SEED:
+        raise Problem(f"--seed: expected a whole number up to {LARGEST_SEED}, found {options.seed}")
     if target.exists() and any(target.iterdir()):
         raise Problem(f"folder '{target}': expected it to be new or empty, found files")
     paths = own_files()

@@ -60,8 +60,9 @@ TEST_CASE("lab 5: equal bits in any order") {
 }
 
 TEST_CASE("lab 5: each term is rounded once, to the nearest multiple of 2^-40, halves up") {
-  for (const double term : {1.0, -0.75, 1.0 / 3.0, -1.0 / 3.0, 3e6, -3e6, 0.9 / 1099511627776.0,
-                            -0.9 / 1099511627776.0, -0.5 / 1099511627776.0}) {
+  for (const double term :
+       {1.0, -0.75, 1.0 / 3.0, -1.0 / 3.0, 3e6, -3e6, 0.9 / 1099511627776.0, -0.9 / 1099511627776.0,
+        -0.5 / 1099511627776.0, 0.5 / 1099511627776.0, 1.5 / 1099511627776.0}) {
     CAPTURE(term);
     FixedSum sum;
     sum.add(term);

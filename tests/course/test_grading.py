@@ -78,6 +78,21 @@ def test_byte_order_marks_do_not_matter(tmp_path):
     assert [check["found"] for check in lab.judge(tree)["checks"]] == ["lab 5: not written yet"]
 
 
+def test_a_seed_that_is_none_ends_nothing(tmp_path):
+    for n, seed in enumerate((10**80, -1, "17", 1.5)):
+        tree = tree_of(tmp_path / str(n), 6, {})
+        (tree / "lab.json").write_text(json.dumps({"lab": 6, "seed": seed}))
+        assert lab.judge(tree)["error"].startswith("lab.json: expected the seed as a whole number up to 1000000, found")
+
+
+def test_a_second_part_that_was_not_begun_is_left_out():
+    """Lab 1 on a machine without MPI; it is graded where MPI is."""
+    lab1, path = lab.lab_of(1), "miniapp/base/mpi_ranks.cpp"
+    skeletons = lab.skeletons(lab1)
+    assert lab.without_second_part(lab1, skeletons) == [path]
+    assert lab.without_second_part(lab1, {**skeletons, path: (SOURCE / path).read_text()}) == []
+
+
 @pytest.mark.parametrize("make, expected", [
     (os.mkfifo, "a file that can be read"), (lambda path: path.symlink_to("/dev/null"), "a file that can be read"),
     (lambda path: path.write_text(100000 * "["), "JSON")])
