@@ -2,7 +2,7 @@
 # -ffp-contract=off: fused multiply-add would make the last bit of a result depend on the machine, and results are compared bit for
 # bit (docs/explanation/one-set-of-bits.md). With it wider registers are safe: CMAKE_CXX_FLAGS=-march=native.
 # -fno-math-errno changes no bits: errno is never read.
-# IntelLLVM has fast math by default. Other compilers than these get no flags, and a warning.
+# IntelLLVM has fast math by default; -fp-model=precise would allow fusing again. Other compilers than these get no flags, and a warning.
 set(NUNATAK_KNOWN_COMPILERS GNU Clang AppleClang IntelLLVM CrayClang)
 if(NOT CMAKE_CXX_COMPILER_ID IN_LIST NUNATAK_KNOWN_COMPILERS)
   message(WARNING "C++ compiler ${CMAKE_CXX_COMPILER_ID}: expected one of ${NUNATAK_KNOWN_COMPILERS}, whose options for exact arithmetic are "
@@ -10,8 +10,8 @@ if(NOT CMAKE_CXX_COMPILER_ID IN_LIST NUNATAK_KNOWN_COMPILERS)
 endif()
 add_library(nunatak_flags INTERFACE)
 target_compile_options(nunatak_flags INTERFACE
+  $<$<COMPILE_LANG_AND_ID:CXX,IntelLLVM>:-fno-fast-math>
   $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang,IntelLLVM,CrayClang>:-Wall;-Wextra;-Wshadow;-ffp-contract=off;-fno-math-errno>
-  $<$<COMPILE_LANG_AND_ID:CXX,IntelLLVM>:-fp-model=precise>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-pass-failed>) # a loop that is said to be independent need not be vectorised
 if(NUNATAK_WERROR)
   target_compile_options(nunatak_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Werror>)

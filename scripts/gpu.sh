@@ -85,7 +85,8 @@ fi
 gpu="" driver="" capability=${NUNATAK_CUDA_ARCH:-9.0}
 if [ "$what" != compile ]; then
   export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} # the order of nvidia-smi; one card computes
-  found=$(nvidia-smi -i "${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu=name,driver_version,compute_cap --format=csv,noheader 2>&1) ||
+  query=(--query-gpu=name,driver_version,compute_cap --format=csv,noheader)
+  found=$(nvidia-smi -i "${CUDA_VISIBLE_DEVICES%%,*}" "${query[@]}" 2>&1) || found=$(nvidia-smi "${query[@]}" 2>&1) || # the second: parts of a card
     die "no GPU of NVIDIA here (nvidia-smi: ${found%%$'\n'*}). Without one: scripts/gpu.sh compile"
   IFS=, read -r gpu driver capability <<<"${found%%$'\n'*}"
   driver=${driver# } capability=${capability# }
@@ -117,7 +118,10 @@ step() { # step <name> <limit> <command>...
   local name=$1 limit=$2 begin=$SECONDS status=0 word=ok
   shift 2
   printf '\n=== %s: %s\n' "$name" "$*" >>"$log"
-  timeout "$limit" "$@" >>"$log" 2>&1 || status=$?
+  timeout "$limit" "$@" >>"$log" 2>&1 &
+  running=$!
+  wait "$running" || status=$?
+  running=
   if [ "$status" = 124 ]; then word="over $limit s"; elif [ "$status" != 0 ]; then word="failed: $status"; fi
   row "$name" "$word" $((SECONDS - begin))
   [ "$status" = 0 ] || tail -n 15 "$log" >&2
@@ -147,9 +151,9 @@ report() {
   say "$out/$what.json, $log"
 }
 bits="not run"
-samplers=()
-trap 'kill "${samplers[@]}" 2>/dev/null || true; report' EXIT
-trap 'exit 143' TERM
+samplers=() running=
+trap 'kill "${samplers[@]}" $running 2>/dev/null || true; report' EXIT
+trap 'exit 143' TERM # at once: steps run in the background
 trap 'exit 130' INT
 
 # --- build: Catch2 by the host's compiler, the rest by Kokkos' wrapper of nvcc -----------------------------------------------

@@ -137,19 +137,12 @@ def judge(folder, seeds=None):
     try:
         ticket = read(folder, "lab.json", {})
         lab, seed = lab_of(ticket.get("lab")), ticket.get("seed")
-        if seeds and seeds.get(folder.name) != seed or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-            wanted = seeds.get(folder.name) if seeds else f"as a whole number up to {LARGEST_SEED}"
-            raise Problem(f"lab.json: expected the seed {wanted}, found {str(seed)[:40]}")
+        if not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+            raise Problem(f"lab.json: expected the seed as a whole number up to {LARGEST_SEED}, found {str(seed)[:40]}")
+        if seeds and seeds.get(folder.name) != seed:
+            raise Problem(f"lab.json: expected the seed {seeds.get(folder.name)}, found {seed}")
         result.update(lab=lab["number"], seed=seed)
-        files = {}
-        for path in folder.rglob("*"):
-            name = path.relative_to(folder).as_posix()
-            if path.is_symlink() or not path.is_file() or name.split("/")[0] in ("build", ".git", "study", "synthetic") or name in ("lab.json", "answers.json", "study.json"):
-                continue
-            if name in lab["holes"]:
-                files[name] = path.read_text(encoding="utf-8-sig", errors="replace")
-            elif path.read_bytes() != started_text(name, lab["number"]):
-                result["ignored"].append(name)
+        files = read_files(folder, lab, result["ignored"])
         missing = [path for path in lab["holes"] if path not in files]
         if missing:
             raise Problem(f"expected the file {missing[0]}, found none")
@@ -161,9 +154,24 @@ def judge(folder, seeds=None):
         result["passed"] = not result["checks"] and all(a["right"] for a in result["answers"])
     except Problem as problem:
         result["error"] = str(problem)
-    except OSError as error:
-        result["error"] = f"{error.filename}: expected a file that can be read: {error.strerror}"
     return result
+
+
+def read_files(folder, lab, ignored):
+    """{path: text} of the files with holes; the names of others that are not as `start` wrote them go to `ignored`."""
+    files = {}
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not path.is_file() or name.split("/")[0] in ("build", ".git", "study", "synthetic") or name in ("lab.json", "answers.json", "study.json"):
+            continue
+        try:
+            if name in lab["holes"]:
+                files[name] = path.read_text(encoding="utf-8-sig", errors="replace")
+            elif path.read_bytes() != started_text(name, lab["number"]):
+                ignored.append(name)
+        except OSError as error:
+            raise Problem(f"{name}: expected a file that can be read: {error.strerror}") from None
+    return files
 
 
 def without_second_part(lab, files):

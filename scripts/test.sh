@@ -47,6 +47,7 @@ presets() {
 }
 
 timed "setup" scripts/setup.sh tests
+rm -f build/{ci,asan,kernels,course}-test.log
 . scripts/environment.sh # again: setup has installed ccache
 prepare ci
 status=0
@@ -64,7 +65,7 @@ times >"$steps.times" # of this script, and of what it has waited for
 used=$(awk -F '[ms ]+' 'NR == 2 {printf "%.0f", 60 * ($1 + $3) + $2 + $4}' "$steps.times")
 say "$SECONDS seconds, $used of processor on $cores cores; the slowest steps:"
 sort -rn "$steps" | sed -n '1,5{s/ / s  /;s/^/  /;p}'
-if [ $# -gt 0 ] && ! grep -q 'Test  *#' build/{ci,asan,kernels,course}-test.log; then
+if [ $# -gt 0 ] && [ $status = 0 ] && ! grep -q 'Test  *#' build/{ci,asan,kernels,course}-test.log; then
   echo "[test] error: no test in any preset by '$*'" >&2
   status=1
 fi

@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shlex
+import stat
 import subprocess
 import sys
 import time
@@ -101,15 +102,19 @@ def start_file_system():
 
 
 def make_mount_point():
-    """/mnt/pfs, next to the folders that the machine has in /mnt."""
-    machine = state / "mnt"
-    sh("mount", "--rbind", "/mnt", machine)
-    sh("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/mnt")
-    os.mkdir("/mnt/pfs")
-    for folder in machine.iterdir():
-        if folder.is_dir() and not folder.is_symlink() and folder.name != "pfs":
-            os.mkdir(f"/mnt/{folder.name}")
-            sh("mount", "--rbind", folder, f"/mnt/{folder.name}")
+    """/mnt/pfs, next to the folders that the machine has in /mnt: a new /mnt, made aside, so that nothing of the machine stays there."""
+    aside = state / "mnt"
+    sh("mount", "-t", "tmpfs", "-o", "size=1m,mode=0755", "tmpfs", aside)
+    (aside / "pfs").mkdir()
+    for name in os.listdir("/mnt"):
+        try:
+            is_folder = name != "pfs" and stat.S_ISDIR(os.lstat(f"/mnt/{name}").st_mode)
+        except OSError as error:  # a file system of another machine that has gone
+            is_folder = print(f"/mnt/{name} is left out: {error.strerror}", flush=True)
+        if is_folder:
+            (aside / name).mkdir()
+            subprocess.run(["mount", "--rbind", f"/mnt/{name}", str(aside / name)], check=False)
+    sh("mount", "-n", "--move", aside, "/mnt")
 
 
 def main():

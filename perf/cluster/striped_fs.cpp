@@ -87,14 +87,6 @@ void* start(fuse_conn_info* connection, fuse_config* config) {
   return nullptr;
 }
 
-int open_content(const char* path, int flags, mode_t mode, fuse_file_info* file) {
-  file_system.metadata();
-  const int fd = ::open(file_system.path(path).c_str(), flags & ~O_DIRECT, mode);
-  if (fd < 0) return -errno;
-  file->fh = static_cast<std::uint64_t>(fd);
-  return 0;
-}
-
 int fd_of(const fuse_file_info* file) { return static_cast<int>(file->fh); }
 
 /// What is dirty of a file beyond `size` is sent no more.
@@ -106,6 +98,16 @@ void forget_beyond(const struct stat& file, off_t size) {
       });
 }
 
+int open_content(const char* path, int flags, mode_t mode, fuse_file_info* file) {
+  file_system.metadata();
+  const int fd = ::open(file_system.path(path).c_str(), flags & ~O_DIRECT, mode);
+  if (fd < 0) return -errno;
+  file->fh = static_cast<std::uint64_t>(fd);
+  struct stat status {};
+  if ((flags & O_TRUNC) != 0 && ::fstat(fd, &status) == 0) forget_beyond(status, 0);
+  return 0;
+}
+
 /// Reads or writes the content, and takes the time of the servers.
 template <class Call>
 int move_content(Operation operation, std::size_t size, off_t at, fuse_file_info* file,
@@ -115,7 +117,9 @@ int move_content(Operation operation, std::size_t size, off_t at, fuse_file_info
   const ssize_t n = call(fd_of(file), size, at);
   if (n < 0) return -errno;
   if (n == 0) file_system.metadata();
-  // the offset of the caller's node may be old; the kernel has appended where the file ended
+  // The offset of the caller's node may be old: the kernel appends where the file ends. Where
+  // another node appends at the same time, the place of the bytes on the servers is that of the
+  // other one.
   const bool appends =
       operation == Operation::write && (::fcntl(fd_of(file), F_GETFL) & O_APPEND) != 0;
   const auto begin = static_cast<std::uint64_t>(appends ? before.st_size : at);
@@ -131,6 +135,8 @@ int read_content(const char*, char* data, std::size_t size, off_t at, fuse_file_
 }
 
 int write_content(const char*, const char* data, std::size_t size, off_t at, fuse_file_info* file) {
+  const int now = ::fcntl(fd_of(file), F_GETFL); // the caller may have changed its mind: F_SETFL
+  if (((now ^ file->flags) & O_APPEND) != 0) ::fcntl(fd_of(file), F_SETFL, now ^ O_APPEND);
   return move_content(Operation::write, size, at, file, [data](int fd, std::size_t n, off_t to) {
     return ::pwrite(fd, data, n, to);
   });
@@ -201,6 +207,19 @@ int remove_file(const char* path) {
   return 0;
 }
 
+int rename_file(const char* from, const char* to, unsigned flags) {
+  file_system.metadata();
+  const std::string source = file_system.path(from), target = file_system.path(to);
+  struct stat moved {
+  }, replaced{};
+  const bool replaces = ::lstat(source.c_str(), &moved) == 0 &&
+                        ::lstat(target.c_str(), &replaced) == 0 && (flags & RENAME_EXCHANGE) == 0;
+  if (::renameat2(AT_FDCWD, source.c_str(), AT_FDCWD, target.c_str(), flags) != 0) return -errno;
+  const bool is_last = replaced.st_nlink == 1 && replaced.st_ino != moved.st_ino;
+  if (replaces && is_last) forget_beyond(replaced, 0);
+  return 0;
+}
+
 int cut_file(const char* path, off_t size, fuse_file_info* file) {
   file_system.metadata();
   const int fd = file != nullptr ? ::dup(fd_of(file))
@@ -250,11 +269,7 @@ void set_name_operations(fuse_operations& o) {
     file_system.metadata();
     return result(::rmdir(file_system.path(path).c_str()));
   };
-  o.rename = [](const char* from, const char* to, unsigned flags) {
-    file_system.metadata();
-    return result(::renameat2(AT_FDCWD, file_system.path(from).c_str(), AT_FDCWD,
-                              file_system.path(to).c_str(), flags));
-  };
+  o.rename = rename_file;
   o.link = [](const char* from, const char* to) {
     file_system.metadata();
     return result(::link(file_system.path(from).c_str(), file_system.path(to).c_str()));

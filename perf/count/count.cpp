@@ -12,13 +12,15 @@
 //   linear       1 within KSPSolve
 //   operation    Message: sent, also by a persistent request (bytes: payload); Start: of a
 //                persistent request to send; Wait: a call that waits; Communicator: one was made;
-//                Solve: KSPSolve; else the collective (bytes: what a rank contributes)
+//                Solve: KSPSolve; else the collective (bytes: what a rank contributes, or gets in
+//                a Scatter)
 //   calls        of all ranks together; most_calls: of the rank with the largest number
 //
-// The functions below stand before those of MPI, and call them by their names PMPI_*. Messages that
-// a library of MPI sends for itself (MPI-IO, collectives), one-sided communication and the
-// functions of MPI-4 are not seen; MPI_Test* does not wait. In callgrind each piece of a part ends
-// a dump, which is named "part,linear".
+// The functions below stand before those of MPI, and call them by their names PMPI_*. What has no
+// function below is not seen: collectives that neither nunatak nor PETSc's solvers call, one-sided
+// communication, MPI-4, and messages that a library of MPI sends for itself. MPI_Recv, MPI_Sendrecv
+// and MPI_Test* are no Wait. In callgrind each piece of a part ends a dump, which is named
+// "part,linear".
 #include <mpi.h>
 
 #include <algorithm>
@@ -293,14 +295,15 @@ COUNTED(Allgatherv, "Allgather", bytes_of(n, t),
         (a, n, t, b, m, at, u, c))
 COUNTED(Alltoall, "Alltoall", bytes_of(n, t),
         (const void* a, int n, Type t, void* b, int m, Type u, Comm c), (a, n, t, b, m, u, c))
-COUNTED(Alltoallv, "Alltoall", bytes_of(sum_over(c, n), t),
+COUNTED(Alltoallv, "Alltoall",
+        a == MPI_IN_PLACE ? bytes_of(sum_over(c, m), u) : bytes_of(sum_over(c, n), t),
         (const void* a, const int n[], const int at[], Type t, void* b, const int m[],
          const int b_at[], Type u, Comm c),
         (a, n, at, t, b, m, b_at, u, c))
-COUNTED(Scatter, "Scatter", bytes_of(m, u),
+COUNTED(Scatter, "Scatter", b == MPI_IN_PLACE ? 0 : bytes_of(m, u),
         (const void* a, int n, Type t, void* b, int m, Type u, int root, Comm c),
         (a, n, t, b, m, u, root, c))
-COUNTED(Scatterv, "Scatter", bytes_of(m, u),
+COUNTED(Scatterv, "Scatter", b == MPI_IN_PLACE ? 0 : bytes_of(m, u),
         (const void* a, const int n[], const int at[], Type t, void* b, int m, Type u, int root,
          Comm c),
         (a, n, at, t, b, m, u, root, c))

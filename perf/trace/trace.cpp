@@ -25,8 +25,8 @@
 // The dynamic linker finds the functions below before those of the C library, also for PnetCDF,
 // HDF5 and the MPI-IO components that MPI loads later; dlsym(RTLD_NEXT) finds the originals. Not
 // traced: fread() and fwrite(), which no library here uses for data; memory maps; fallocate;
-// preadv2 and pwritev2; aio_* and io_uring. A run that ends without MPI_Finalize (MPI_Abort, a
-// signal) leaves no trace.
+// preadv2 and pwritev2; aio_* and io_uring; copies of a descriptor by fcntl. A run that ends
+// without MPI_Finalize (MPI_Abort, a signal) leaves no trace.
 #undef _FORTIFY_SOURCE // its headers define some of these functions
 #include <mpi.h>
 

@@ -86,7 +86,7 @@ def test_a_seed_that_is_none_ends_nothing(tmp_path):
 
 
 def test_a_second_part_that_was_not_begun_is_left_out():
-    """Lab 1 on a machine without MPI; it is graded where MPI is."""
+    """Lab 1 of a student on a machine without MPI."""
     lab1, path = lab.lab_of(1), "miniapp/base/mpi_ranks.cpp"
     skeletons = lab.skeletons(lab1)
     assert lab.without_second_part(lab1, skeletons) == [path]

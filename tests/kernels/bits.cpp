@@ -1,6 +1,7 @@
 // The bits of the kernels: three hybrid steps of a small ice sheet, all parts of the model, on one
 // rank and on six virtual ones, and a hash of every field after them. The same on every processor,
-// compiler and vector width, unless something is fused, reordered or of libm.
+// compiler and vector width, unless something is fused, reordered or of libm. With FILE also the
+// distances on a disc by every solver, on one rank and on six.
 //
 //   bits FILE          compares with the hashes of FILE (tests/kernels/bits.txt); status 4: this
 //                      processor lacks what the program was compiled for

@@ -18,7 +18,7 @@ Grid<double> metres_of(const Grid<int>& start, double dx, double dy, int px = 1,
   VirtualRanks ranks(Decomposition::make(start.Mx, start.My, px, py));
   MetreFields metres(1);
   for (const int r : ranks.locals())
-    metres[0].push_back(shared_array<double>("metres", ranks.patch(r)));
+    Kokkos::deep_copy(metres[0].emplace_back(shared_array<double>("metres", ranks.patch(r))), 7.0);
   solve_eikonal(ranks, dx, dy, {scatter(ranks, start)}, metres);
   return gather(ranks, metres[0]);
 }

@@ -215,9 +215,10 @@ def test_nothing_is_left_when_a_part_is_killed(cluster):
     cluster("up", "-n", 2)  # over what the killed one left
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_nothing_is_left_of_a_start_that_is_interrupted(cluster, number):
-    start = subprocess.Popen([sys.executable, CLUSTER, "up", "-n", "30", "-l", "200us"], env=cluster.environment, stderr=subprocess.DEVNULL)
+    start = subprocess.Popen([sys.executable, CLUSTER, "up", "-n", "30", "-l", "200us"], env=cluster.environment, stderr=subprocess.DEVNULL,
+                             preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))  # SIGINT is ignored where tests run in the background
     deadline = time.time() + 20
     while not (cluster.folder / "node1.pid").exists() and time.time() < deadline:
         time.sleep(0.01)
@@ -237,13 +238,18 @@ def test_folders_of_the_machine_in_mnt_are_there(cluster):
         pathlib.Path(folder, "x").write_text("here")
         cluster("up", "-n", 1)
         assert cluster("run", "node1", "cat", f"{folder}/x").stdout == "here"
+        for where in ("node1", "room"):  # nor is anything of the machine in the state, which is removed
+            assert cluster("run", where, "find", cluster.folder, "-name", "x").stdout == ""
+            refused = cluster("run", where, "python3", CLUSTER, "down", check=False)
+            assert refused.returncode == 1 and "expected a shell of the machine" in refused.stderr
+        assert pathlib.Path(folder, "x").exists()
         cluster("down")
 
 
 def test_mistakes_are_refused(cluster):
     environment = {**cluster.environment, "NUNATAK_CLUSTER": f"{cluster.folder} b"}
     refused = subprocess.run([sys.executable, CLUSTER, "up"], env=environment, capture_output=True, text=True, timeout=60)
-    assert refused.returncode == 1 and "expected a path without blanks" in refused.stderr
+    assert refused.returncode == 1 and "expected a path without blanks and colons" in refused.stderr
     assert "no cluster runs" in cluster("run", "node1", "true", check=False).stderr
     assert "expected a time" in cluster("up", "-l", "fast", check=False).stderr
     cluster("up", "-n", 2)

@@ -93,6 +93,9 @@ def test_what_was_removed_or_cut_off_is_not_sent(cluster):
     nodes = Nodes(cluster, most_dirty=8 * PAGE)
     write = f"import os, sys; f = os.open('/mnt/pfs/' + sys.argv[1], os.O_RDWR | os.O_CREAT); os.write(f, bytes(6 * {PAGE})); "
     cluster("run", "node1", "python3", "-c", write + "os.close(f); os.unlink('/mnt/pfs/removed')", "removed")
+    cluster("run", "node1", "python3", "-c", write + "os.open('/mnt/pfs/emptied', os.O_WRONLY | os.O_TRUNC)", "emptied")
+    cluster("run", "node1", "python3", "-c", write, "old")
+    cluster("run", "node1", "python3", "-c", "import os; open('/mnt/pfs/new', 'w').close(); os.rename('/mnt/pfs/new', '/mnt/pfs/old')")
     cluster("run", "node1", "python3", "-c", write + f"os.ftruncate(f, {PAGE})", "cut")
     cluster("run", "node1", "python3", "-c", write, "kept")
     assert nodes.counts("sent") == [0, 0]  # 7 pages are dirty
