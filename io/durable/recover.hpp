@@ -14,8 +14,9 @@ struct Recovered {
 };
 
 /// If the last line of `path` in the manifest is of a saved file (File::commit()): give path.tmp,
-/// if it has the values of that line, its name, with these records. Interrupted at any time it may
-/// be repeated. Error if another run writes the file. Collective.
+/// if it has the values of that line, its name, with these records. The same if it is of a complete
+/// file that has not yet got its name, so that recovery, and the end of a run, may be interrupted
+/// at any time. Error if another run writes the file. Collective.
 Recovered recover(MPI_Comm comm, const std::string& path);
 
 } // namespace nunatak::io

@@ -323,16 +323,24 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());
   file->close(clock.steps());
-  m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
+  const bool is_written = m_options.io.transport == "sync";
+  if (is_written) m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
+  if (!is_written) m_handed_over[path] = begin;
   m_files.push_back(path);
-  if (m_options.io.transport == "sync") m_log.line("wrote " + path);
+  if (is_written) m_log.line("wrote " + path);
   log_committed();
   log_layout(*file);
 }
 
 /// Logs files that were committed since the last call, by output servers too.
 void Output::log_committed() {
-  for (const std::string& path : m_writer->take_committed()) m_log.line("wrote " + path);
+  for (const std::string& path : m_writer->take_committed()) {
+    m_log.line("wrote " + path);
+    const auto at = m_handed_over.find(path);
+    if (at == m_handed_over.end()) continue;
+    m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - at->second);
+    m_handed_over.erase(at);
+  }
 }
 
 void Output::log_layout(const io::File& file) const {

@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <functional>
+#include <map>
 #include <memory>
 
 namespace nunatak {
@@ -45,9 +46,14 @@ public:
   /// snapshot. Returns the file to continue from, or "". Collective. Throws as write_due().
   std::string finish(const Clock& clock, const Fields& fields);
 
-  /// The signal that output servers have received, on rank 0.
-  io::Request request() const { return m_writer->request(); }
-  /// Seconds of the longest write of a state so far.
+  /// The signal that output servers have received, on rank 0, and what they have committed.
+  io::Request request() {
+    const io::Request request = m_writer->request();
+    log_committed();
+    return request;
+  }
+  /// Seconds of the longest write of a state so far: with servers until it was committed, on rank
+  /// 0.
   double longest_write() const { return m_longest_write; }
 
   /// Seconds, bytes and operations per phase, and the io options. Logs a warning if output exceeded
@@ -96,6 +102,7 @@ private:
   // name of the last snapshot or result
   std::string m_last_state;
   double m_last_state_time = -HUGE_VAL, m_longest_write = 0.0, m_drain = 0.0; // s
+  std::map<std::string, double> m_handed_over; ///< to servers, of states not yet committed: when, s
   std::string m_kind; ///< kind of the last classic file; logged when it changes
   std::string m_ignored_hints;
   // host copies of device fields of the last record

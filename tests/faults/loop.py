@@ -232,6 +232,7 @@ def main():
     methods = options.methods.split(",") if options.methods else METHODS if options.every else SHORT
     faults = FAULTS + (FULL + KILLS if options.every else [kill for kill in KILLS if kill[0] in ("write", "fsync", "rename")])
     total = bad = watched = 0
+    struck = set()  # calls
     for ranks, method in itertools.product(map(int, options.ranks.split(",")), methods):
         begin, trials, ended = time.time(), 0, 0
         slowness, counts = without_fault(options, method, ranks)
@@ -244,6 +245,7 @@ def main():
                 if result is None:
                     break
                 trials += 1
+                struck.add(call)
                 ended += result[0]
                 for complaint in result[1]:
                     bad += 1
@@ -252,8 +254,10 @@ def main():
                     print(f"watchdog {method}, {ranks} ranks: {call} number {k} of rank {rank}: {action}", flush=True)
         print(f"{method}, {ranks} ranks: {trials} trials, {ended} ended by the watchdog, {time.time() - begin:.0f} s", flush=True)
         total, watched = total + trials, watched + ended
-    print(f"{total} trials, {watched} ended by the watchdog, {bad} wrong")
-    return 1 if bad or total == 0 else 0
+    asked = {call for call, action in faults if (not options.calls or call in options.calls.split(","))
+             and (not options.actions or str(action) in options.actions.split(","))}
+    print(f"{total} trials, {watched} ended by the watchdog, {bad} wrong; never struck: {', '.join(sorted(asked - struck)) or 'none'}")
+    return 1 if bad or total == 0 or asked - struck else 0
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ def small_disk(tmp_path):
 
 
 def check(folder):
-    """What the victim's own check says; the number of files."""
-    return int(run_program(os.environ["NUNATAK_VICTIM"], "check", folder, timeout=60, status=0).out.split()[0])
+    """What the victim's own check says: the number of files, and of records of the series."""
+    return map(int, run_program(os.environ["NUNATAK_VICTIM"], "check", folder, timeout=60, status=0).out.split())
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
@@ -66,11 +66,11 @@ def test_a_disk_that_fills_up_is_an_error_and_keeps_what_was_committed(small_dis
         folder = small_disk(size)
         run = run_program(os.environ["NUNATAK_VICTIM"], "run", folder, output_format, "20", ranks=2, timeout=60)
         assert "-io_patience" not in run.err, run.err
-        found = check(folder)
+        found, _ = check(folder)
         if run.status != 0:
             assert str(folder) in run.err and "No space left on device" in run.err, run.err
             kept += found
-    assert run.status == 0 and kept > 0, run.err
+    assert run.status == 0 and found == 3 and kept > 0, run.err
 
 
 def cut_power(folder):
@@ -98,7 +98,7 @@ def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
         mount("-o", "loop", str(image), str(folder))
         try:
             run = subprocess.Popen(command_of(os.environ["NUNATAK_VICTIM"], "run", folder, output_format, "5", ranks=2),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
             begin = time.time()
             while not any(folder.glob("*.nc")) and run.poll() is None and time.time() - begin < 60:
                 time.sleep(0.002)
@@ -114,11 +114,14 @@ def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
                     pass
                 run.wait(timeout=20)
                 subprocess.run(["pkill", "-9", "-f", str(folder)])  # ranks have groups of their own; no disk is mounted twice
+                said = len(run.stdout.read().split())  # records, each after its commit and before its snapshot
         finally:
             unmount(folder)
         mount("-o", "loop", str(image), str(folder))
         try:
-            kept += check(folder)
+            files, records = check(folder)
+            assert files >= min(said - 1, 2) and (output_format != "direct" or records >= said), (said, files, records)
+            kept += files
         finally:
             unmount(folder)
     assert kept > 0, "no run lived long enough to commit a file"

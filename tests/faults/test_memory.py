@@ -6,10 +6,11 @@ import signal
 import sys
 import time
 
+import netCDF4
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
-from conftest import ranks_of, start_nunatak  # noqa: E402
+from conftest import ranks_of, run_program, start_nunatak  # noqa: E402
 
 BEGIN, END = 5000, 20000
 CROWD = ((2, signal.SIGSTOP), (0, signal.SIGSTOP), (2, signal.SIGCONT), (0, signal.SIGCONT))  # the server of the series, and its client
@@ -37,5 +38,8 @@ def test_memory_does_not_grow_with_the_steps(tmp_path, transport, ranks):
                     time.sleep(1)
                 found[int(step[1])] = resident(process)
         assert process.wait() == 0
+    with netCDF4.Dataset(tmp_path / "s.nc") as series:
+        assert len(series["time"]) == END + 4000
+    run_program("nunatak-verify", cwd=tmp_path, status=0)
     more = [after - before for before, after in zip(found[BEGIN], found[END])]
     assert max(more) < MOST, (more, found)

@@ -58,6 +58,7 @@ def test_a_library_that_aborts_is_named(tmp_path):
     """Here by a signal; PnetCDF and C++ do so where memory fails."""
     process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", environment=hanging(tmp_path, "fsync", 1))
     while not tmp_path.with_name(tmp_path.name + ".struck").exists():
+        assert process.poll() is None
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGABRT)
     assert "error: rank 0: a library ends the run in phase 'fsync' of file 'end.nc'" in process.communicate(timeout=LONGEST)[1]
@@ -116,8 +117,22 @@ def test_a_slow_disk_is_not_one_that_hangs(nunatak, tmp_path, options, ranks):
     begin = time.time()
     nunatak(*MARINE, "-grid_dx", "48km", "-o", "end.nc", "-io_patience", "2", *options, ranks=ranks, environment=environment,
             timeout=300, status=0)
-    assert time.time() - begin > 2
+    assert time.time() - begin > 2 and pathlib.Path(f"{tmp_path}.disk").exists()
     run_program("nunatak-verify", cwd=tmp_path, status=0)
+
+
+def test_a_run_that_was_suspended_goes_on(tmp_path):
+    """In the middle of a write, for longer than the patience."""
+    environment = {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"], "NUNATAK_DISK": f"1e9 {tmp_path}/ {tmp_path}.disk 0 65536 0.4"}
+    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", "-io_patience", "2", environment=environment)
+    while not pathlib.Path(f"{tmp_path}.disk").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGSTOP)
+    time.sleep(5)
+    process.send_signal(signal.SIGCONT)
+    err = process.communicate(timeout=LONGEST)[1]
+    assert process.returncode == 0, err
 
 
 def test_what_a_thread_would_write_is_written_where_none_is_left(tmp_path):
@@ -144,6 +159,7 @@ def test_a_second_sigterm_ends_a_run_that_hangs(tmp_path):
     struck = tmp_path.with_name(tmp_path.name + ".struck")
     process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", ranks=2, environment=hanging(tmp_path, "fsync", 1))
     while not struck.exists():
+        assert process.poll() is None
         time.sleep(0.05)
     rank = ranks_of(process)[0]
     os.kill(rank, signal.SIGTERM)

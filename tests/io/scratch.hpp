@@ -104,10 +104,16 @@ public:
   std::string path() const { return m_path.string(); }
   std::string operator/(const std::string& name) const { return (m_path / name).string(); }
 
-  /// Run `f` on rank 0 while the others wait.
+  /// Run `f` on rank 0 while the others wait. What ends it there (SKIP, REQUIRE) ends all.
   void on_rank_0(const std::function<void()>& f) const {
     nunatak::io::agree(MPI_COMM_WORLD, [&] {
-      if (rank_in(MPI_COMM_WORLD) == 0) f();
+      try {
+        if (rank_in(MPI_COMM_WORLD) == 0) f();
+      } catch (const std::exception&) {
+        throw;
+      } catch (...) { // of Catch2: a failure is counted, a SKIP becomes one
+        throw nunatak::Error("the test has ended on rank 0");
+      }
     });
   }
 

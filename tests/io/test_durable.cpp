@@ -214,6 +214,7 @@ TEST_CASE("no line is lost when several runs append to a manifest") {
     }
     const io::Manifest parsed = io::parse_manifest(io::read_manifest(manifest));
     CHECK(parsed.bad_lines.empty());
+    CHECK(lines_of(manifest).size() == runs * lines);
     REQUIRE(parsed.files.size() == 4 * runs);
     for (const auto& [name, of_file] : parsed.files) CHECK(of_file.back().size >= lines - 4);
   });

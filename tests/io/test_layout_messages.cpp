@@ -18,6 +18,7 @@ using io::Type;
 namespace {
 
 std::int64_t sent_bytes = 0; ///< by MPI_Isend of this rank: counts
+int largest_sent = 0;        ///< of them
 
 /// One field of 12 x 8 doubles, three records.
 Schema one_field() {
@@ -61,6 +62,7 @@ std::vector<Box> columns(const Schema& schema, std::size_t v, int rank, int size
 extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int rank, int tag,
                          MPI_Comm comm, MPI_Request* request) {
   sent_bytes += count;
+  largest_sent = std::max(largest_sent, count);
   return PMPI_Isend(data, count, type, rank, tag, comm, request);
 }
 
@@ -126,6 +128,7 @@ TEST_CASE("ranks send aggregators of auto their boxes once, not each part in a s
   const std::int64_t of_values =
       3 * work_of("null/auto/stripe=" + std::to_string(2048 * n), s, pairs).message_bytes;
   CHECK(sent_bytes * static_cast<std::int64_t>(n) <= of_values * 3 / 2);
+  CHECK((sent_bytes > 0) == (n > 1));
 }
 
 TEST_CASE("ranks that put different numbers of blocks get an error, also if they agree later") {
@@ -234,11 +237,19 @@ TEST_CASE("messages above the largest go in parts, filled before and taken once 
     for (std::size_t n = 0; n < length; ++n)
       bytes[n] = static_cast<std::byte>(n * 7 + static_cast<std::size_t>(of));
   };
+  int times_taken = 0;
+  largest_sent = 0;
   const std::int64_t sent = io::exchange(
       MPI_COMM_WORLD, {{previous, in.data(), length}}, {{next, out.data(), length}},
-      [&](std::size_t) { fill(rank, out); }, [&](std::size_t) { taken = in; }, 100);
+      [&](std::size_t) { fill(rank, out); },
+      [&](std::size_t) {
+        taken = in;
+        times_taken += 1;
+      },
+      100);
   fill(previous, out);
-  CHECK((sent == 1 && taken == out));
+  CHECK((sent == 1 && taken == out && times_taken == 1));
+  CHECK(largest_sent == 100);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include "io/durable/recover.hpp"
 
 #include "io/disk/disk.hpp"
+#include "io/durable/manifest.hpp"
 #include "tests/io/series.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -62,15 +63,41 @@ TEST_CASE("recovery may be interrupted anywhere and repeated") {
   const Scratch scratch;
   leave(scratch, "pnetcdf", 2);
   const std::string path = scratch / "left/ex.nc";
+  const std::string manifest = scratch / "left/manifest.jsonl";
+  std::string before;
+  scratch.on_rank_0([&] { before = io::read_manifest(manifest); });
   io::recover(MPI_COMM_WORLD, path);
   scratch.on_rank_0([&] { // killed before the rename
     std::filesystem::rename(path, path + ".tmp");
-    CHECK(verify_alone(scratch / "left/manifest.jsonl").empty());
-    std::ofstream(scratch / "left/manifest.jsonl", std::ios::app)
-        << R"({"name":"ex.nc","size":1,)"; // and before the line
+    CHECK(verify_alone(manifest).empty());
   });
-  // the line of the rename is there: the file is the one that it says, or the one before
-  CHECK(io::recover(MPI_COMM_WORLD, path).records == 0);
+  const auto again = [&] {
+    const io::Recovered recovered = io::recover(MPI_COMM_WORLD, path);
+    CHECK((recovered.records == saved && recovered.why_not.empty()));
+    CHECK(complete_records(path) == saved);
+  };
+  SECTION("after the line") {}
+  SECTION("while it wrote the line") {
+    scratch.on_rank_0([&] { std::ofstream(manifest) << before << R"({"name":"ex.nc","size":1,)"; });
+  }
+  SECTION("before the line") {
+    scratch.on_rank_0([&] { std::ofstream(manifest) << before; });
+  }
+  again();
+}
+
+TEST_CASE("a file of a later run is not taken for the one whose rename is missing") {
+  const Scratch scratch;
+  leave(scratch, "serial", 0);
+  const std::string path = scratch / "left/ex.nc", temporary = path + ".tmp";
+  io::recover(MPI_COMM_WORLD, path);
+  scratch.on_rank_0([&] {
+    std::filesystem::copy(path, temporary);
+    flip(temporary, std::filesystem::file_size(temporary) - 1); // of the same size
+  });
+  const io::Recovered recovered = io::recover(MPI_COMM_WORLD, path);
+  CHECK((recovered.records == 0 && recovered.why_not.empty()));
+  CHECK(complete_records(path) == saved);
 }
 
 TEST_CASE("what is not what was saved is not recovered") {

@@ -173,6 +173,7 @@ TEST_CASE("the sums in the manifest are those of the file, the same from every m
   pattern::write_alone(scratch, schema, 3);
   scratch.on_rank_0([&] {
     const auto files = io::parse_manifest(io::read_manifest(scratch / "manifest.jsonl")).files;
+    REQUIRE(!files.empty());
     for (const auto& [name, lines] : files) { // one, or each subfile
       const io::ManifestEntry& line = lines.back();
       const io::FoundSums found = io::find_sums(MPI_COMM_SELF, scratch / name, 3);

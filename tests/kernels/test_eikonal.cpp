@@ -2,6 +2,7 @@
 // distances.
 #include "kernels/distance/eikonal.hpp"
 #include "tests/kernels/distance_case.hpp"
+#include "tests/kernels/errors.hpp"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -63,7 +64,7 @@ template <class Exact> double error(int n, const Exact& exact) {
   const Grid<double> u = metres_of(start, h, h);
   double largest = 0.0;
   for (const auto& [j, i] : points_of(n, n)) {
-    if (start(j, i) >= 0) largest = std::max(largest, std::abs(u(j, i) - at(j, i)));
+    if (start(j, i) >= 0) largest = larger_error(largest, u(j, i) - at(j, i));
   }
   return largest;
 }

@@ -26,7 +26,7 @@ constexpr int arguments = 1000000; // of each function and range: 10^7 and more 
 /// Distance of `found` from `exact`, in units of the last place of `exact`.
 double error(double found, long double exact) {
   const double rounded = static_cast<double>(exact);
-  if (!std::isfinite(rounded)) return found == rounded ? 0.0 : inf;
+  if (!std::isfinite(rounded) || !std::isfinite(found)) return found == rounded ? 0.0 : inf;
   const double size = std::fmax(std::fabs(rounded), normal);
   const double unit = std::ldexp(1.0, std::ilogb(size) - 52);
   return static_cast<double>(std::fabs(static_cast<long double>(found) - exact) / unit);

@@ -65,7 +65,7 @@ Solution solve(const Operator& A, const Vector& b, Preconditioner& M, int most =
   Solution s{0, Vector(b.size(), 0.0)};
   Vector r = b, p = s.x, Ap = s.x;
   const double goal = 1e-8 * std::sqrt(dot(b, b));
-  for (double pAp = 1.0; std::sqrt(dot(r, r)) > goal && s.iterations < most; ++s.iterations) {
+  for (double pAp = 1.0; !(std::sqrt(dot(r, r)) <= goal) && s.iterations < most; ++s.iterations) {
     const Vector z = M(r);
     const double beta = -dot(z, Ap) / pAp;
     for (std::size_t n = 0; n < b.size(); ++n) p[n] = z[n] + beta * p[n];

@@ -1,6 +1,7 @@
 // The discrete SSA on virtual ranks: load, residual and rows of the Jacobian have the same bits for
 // every cut of the grid; the matrix is symmetric positive definite and the derivative of the
 // residual; the drag at a grounding line. One element: test_ssa_q1.cpp.
+#include "errors.hpp"
 #include "kernels/ssa/assembly.hpp"
 #include "multigrid_case.hpp"
 
@@ -139,7 +140,7 @@ struct Discrete {
 
 double largest(const Vector& x) {
   double most = 0.0;
-  for (const double value : x) most = std::max(most, std::abs(value));
+  for (const double value : x) most = larger_error(most, value);
   return most;
 }
 Vector difference(Vector a, const Vector& b) {
@@ -150,7 +151,7 @@ Vector difference(Vector a, const Vector& b) {
 /// Are all pivots of the elimination positive? Rows and columns of zeros belong to no unknowns.
 bool positive_definite(Dense A) {
   for (std::size_t k = 0; k < A.rows; ++k) {
-    if (A(k, k) < 0.0) return false;
+    if (!(A(k, k) >= 0.0)) return false; // nor NaN
     bool empty = A(k, k) == 0.0;
     for (std::size_t c = 0; c < A.columns && A(k, k) == 0.0; ++c) empty = empty && A(k, c) == 0.0;
     if (A(k, k) == 0.0 && !empty) return false;

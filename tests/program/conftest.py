@@ -96,8 +96,9 @@ def processes_of(folder):
 def refused(run, *words, program="nunatak"):
     """The run failed with status 2, said every word in one error, and left no stack trace."""
     assert run.status == 2, run.text
+    error = run.err.partition(f"{program}: error:")[2]
     for word in words:
-        assert word in run.text, f"expected {word!r} in:\n{run.text}"
+        assert word in error, f"expected {word!r} in the error of:\n{run.text}"
     assert run.text.count(f"{program}: error:") == 1 and "PETSC ERROR" not in run.text, run.text
 
 
@@ -114,6 +115,13 @@ def assert_same_bits(one, other):
     assert a.keys() == b.keys()
     for name in a:
         assert a[name] == b[name], f"{name} of {other}"
+
+
+def attributes(path):
+    """Global ones under "", and those of each variable; not the history."""
+    with netCDF4.Dataset(path) as data:
+        return {name: {key: np.asarray(of.getncattr(key)).tolist() for key in of.ncattrs() if key != "history"}
+                for name, of in (("", data), *data.variables.items())}
 
 
 @pytest.fixture

@@ -36,6 +36,9 @@ OPTIONS = [
     (("-io_align", "16GiB", "-o", "o.nc"), ("option -io_align: expected a number of bytes", "to 1GiB, found '16GiB'")),
     (("-io_format", "netcdf4", "-io_chunk", "q=3", "-o", "o.nc"), ("option -io_chunk", "'q'")),
     (("-io_format", "netcdf4", "-io_chunk", "x", "-o", "o.nc"), ("option -io_chunk", "'x'")),
+    (("-io_deflate", "1", "-o", "o.nc"), ("option -io_deflate",)),
+    (("-io_define", "interleaved", "-o", "o.nc"), ("option -io_define",)),
+    (("-io_align", "6", "-o", "o.nc"), ("option -io_align", "multiple of 4")),
 ]
 
 
@@ -212,7 +215,7 @@ def test_warnings_of_what_was_hardly_meant(nunatak, island):
 def test_failed_run_leaves_no_empty_report(nunatak, island, tmp_path):
     island()
     run = nunatak("-i", "island.nc", "-stress", "sia", "-grid_Mz", "5", "-run_steps", "2", "-climatic_mass_balance", "1e7", "-report", "r.json")
-    assert run.status != 0
+    assert run.status == 2 and "nunatak: error:" in run.err, run.text
     assert not (tmp_path / "r.json").exists() or json.loads((tmp_path / "r.json").read_text())
 
 

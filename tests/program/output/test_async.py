@@ -62,7 +62,7 @@ def test_a_server_whose_disk_hangs_is_named_by_one_message(tmp_path):
 
     def run(folder, limit, patience, *slow):
         folder.mkdir()
-        of_last = f'test "$OMPI_COMM_WORLD_RANK" != 3 || export {shlex.join(slow)}; exec "$@"'
+        of_last = f'test "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" != 3 || export {shlex.join(slow)}; exec "$@"'
         return run_program("nunatak", *words, "-io_patience", math.ceil(patience), ranks=4, inside=("sh", "-c", of_last, "sh"), cwd=folder,
                            timeout=limit)
 

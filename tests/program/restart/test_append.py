@@ -1,11 +1,12 @@
 """A restarted run continues its series: what a run wrote in parts has the bits of the run that was not interrupted."""
 import os
+import signal
 import subprocess
 import time
 
 import netCDF4
 import pytest
-from conftest import assert_same_bits, bits, refused, run_program, start_nunatak
+from conftest import assert_same_bits, attributes, bits, refused, run_program, start_nunatak, wait_for_steps
 
 START = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia")
 SERIES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "0.5", "-spatial_vars",
@@ -38,6 +39,7 @@ def test_parts_are_the_whole(nunatak, tmp_path, ranks, io_format, servers):
     assert "maps.nc: 4 records are kept, 1 later ones are computed again" in text
     for name in ("series.nc", "maps.nc", "end.nc"):
         assert_same_bits(tmp_path / "whole" / name, tmp_path / "parts" / name)
+        assert attributes(tmp_path / "whole" / name) == attributes(tmp_path / "parts" / name)
     run_program("nunatak-verify", cwd=tmp_path / "parts", status=0)
     assert times(tmp_path / "parts" / "maps.nc") == pytest.approx([182.5 * n for n in range(7)])
     with netCDF4.Dataset(tmp_path / "parts" / "maps.nc") as data:
@@ -184,3 +186,16 @@ def test_subfiles_are_not_continued(nunatak, tmp_path):
     nunatak(*GO_ON, "-run_years", "0.5", *SERIES, *pieces, ranks=2, status=0)
     assert (tmp_path / "maps.nc.0000").exists()
     refused(nunatak(*GO_ON, "-run_years", "0.5", *SERIES, *pieces, ranks=2), "maps.nc", "-overwrite")
+
+
+def test_two_runs_of_one_name(nunatak, tmp_path):
+    """A series is its run's from begin to end, a result while it is written."""
+    first = start_nunatak(tmp_path, *START, "-run_until", "100000", "-timeseries_file", "s.nc", "-o", "end.nc")
+    wait_for_steps(first)
+    refused(nunatak(*START, "-run_years", "0.5", "-timeseries_file", "s.nc", ranks=2), "s.nc", "another program writes it")
+    nunatak(*START, "-run_years", "0.5", "-o", "end.nc", status=0)
+    of_second = (tmp_path / "end.nc").read_bytes()
+    first.send_signal(signal.SIGUSR1)
+    first.communicate(timeout=60)
+    assert first.returncode == 85 and (tmp_path / "end.nc").read_bytes() != of_second
+    run_program("nunatak-verify", cwd=tmp_path, status=0)

@@ -67,6 +67,7 @@ def test_a_run_whose_lines_nobody_reads_saves_its_state(tmp_path):
     process = start_nunatak(tmp_path, *MARINE, "-run_until", "100000", "-o", "state.nc", stderr=subprocess.DEVNULL)
     sizes = []
     while len(sizes) < 3 or len(set(sizes[-3:])) > 1:  # of the lines written, while it waits
+        assert process.poll() is None
         time.sleep(0.2)
         sizes.append(int(re.search(r"wchar: (\d+)", open(f"/proc/{process.pid}/io").read())[1]))
     process.terminate()
@@ -75,13 +76,19 @@ def test_a_run_whose_lines_nobody_reads_saves_its_state(tmp_path):
 
 
 def test_limit(nunatak, tmp_path):
-    """In time, with a state; the rest of a chain of runs comes to the end of the first."""
+    """In time, with a state; the rest of the run has the bits of an uninterrupted one."""
+    (tmp_path / "whole").mkdir()
     begin = time.time()
-    run = nunatak(*MARINE, "-run_until", "100000", "-run_wall", "6s", *SERIES, "-o", "state.nc", ranks=2)
+    run = nunatak(*MARINE, "-run_until", "100000", "-run_wall", "4s", *SERIES, "-o", "state.nc", ranks=2)
     assert time.time() - begin < 30
     assert run.status == ENDED_EARLY, run.text
     assert "(the limit -run_wall): -i state.nc continues" in run.err, run.text
     assert 0.2 <= year(tmp_path / "state.nc") < 100000
+    until = str(round(year(tmp_path / "state.nc") + 1.5))
+    nunatak("-i", "state.nc", "-stress", "sia", "-dt_max", "0.2", "-run_until", until, *SERIES, "-o", "end.nc", ranks=1, status=0)
+    nunatak(*MARINE, "-run_until", until, *SERIES, "-o", "end.nc", ranks=2, cwd=tmp_path / "whole", status=0)
+    for name in ("series.nc", "maps.nc", "end.nc"):
+        assert_same_bits(tmp_path / "whole" / name, tmp_path / name)
 
 
 def test_limit_leaves_time_for_a_snapshot_without_a_result(nunatak, tmp_path):
@@ -90,6 +97,16 @@ def test_limit_leaves_time_for_a_snapshot_without_a_result(nunatak, tmp_path):
     assert run.status == ENDED_EARLY, run.text
     state, = tmp_path.glob("s_*.nc")
     assert f"-i {state.name} continues" in run.err
+
+
+@pytest.mark.skipif("NUNATAK_SLOW_DISK" not in os.environ, reason="a sanitizer's build preloads nothing")
+def test_limit_leaves_time_for_a_state_that_a_server_writes(nunatak, tmp_path):
+    """Each write of its disk takes 0.3 s: longer than what is kept of the limit anyway."""
+    environment = {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"], "NUNATAK_DISK": f"1e9 {tmp_path}/ {tmp_path}.disk 0 65536 0.3"}
+    run = nunatak(*MARINE, "-run_until", "100000", "-run_wall", "20s", "-snapshot_file", "s.nc", "-snapshot_every", "100", "-o", "state.nc",
+                  "-io_transport", "async:1", "-report", "r.json", ranks=2, environment=environment, timeout=120)
+    assert run.status == ENDED_EARLY, run.text
+    assert json.loads((tmp_path / "r.json").read_text())["wall_seconds"] < 20
 
 
 def test_signal_without_a_place_for_the_state(tmp_path):

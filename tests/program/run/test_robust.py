@@ -59,6 +59,7 @@ def zoo():
 def solves(folder, tolerance=1e-6):
     """The history of the report; every solve has reached its residual."""
     history = json.loads((folder / "r.json").read_text())["ssa"]["history"]
+    assert history
     for solve in history:
         assert solve["final_residual"] <= tolerance * solve["load"], solve
         assert solve["reason"].startswith("CONVERGED") or solve["unknown_cells"] == 0, solve

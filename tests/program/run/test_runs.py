@@ -4,7 +4,7 @@ import resource
 
 import numpy as np
 import pytest
-from conftest import assert_same_bits, variables
+from conftest import assert_same_bits, refused, variables
 
 MARINE = ("-init", "marine", "-grid_dx", "48km", "-grid_Mz", "11")
 
@@ -90,7 +90,12 @@ def test_output_budget(nunatak, tmp_path):
     assert report["seconds"] == pytest.approx(seen) and seen > sum(phase["mean"] for phase in report["phases"].values())
     assert 100 * seen / whole["wall_seconds"] <= report["percent_of_run"]
     assert 0.01 < report["percent_of_run"] < 100 and report["budget_percent"] == 0.01
-    assert "warning: output" not in nunatak(*run, "-io_budget", "0").out
+    assert "warning: output" not in nunatak(*run, "-io_budget", "0", status=0).out
+
+
+def test_a_run_with_velocities_at_its_edge_cannot_be_continued(nunatak):
+    nunatak("-init", "shelf", "-grid_Mx", "31", "-o", "s.nc", status=0)
+    refused(nunatak("-i", "s.nc"), "s.nc", "a run of -init shelf cannot be continued")
 
 
 @pytest.mark.parametrize("stress", ["sia", "ssa+sia"])

@@ -223,7 +223,7 @@ def test_water_of_box0_or_of_another_file(reference, shared, tmp_path):
     (("f.nc", "-fields", "pico_box"), "'pico_box' is not a field of PICO"),
     (("f.nc", "-fields", "pico_box_mask"), "expected fields of PICO"),
     (("f.nc", "-fields", "pico_distance_gl,pico_box_mask"), "expected 'pico_box_mask' (-fields)"),
-    (("f.nc", "-virtual_ranks", "99x99"), "99"),
+    (("f.nc", "-virtual_ranks", "99x99"), "99 x 99"),
     (("no_thk.nc",), "file 'no_thk.nc', variable 'thk': expected such a variable, found "),
     (("half.nc",), "file 'half.nc', variable 'basins': expected a number in cell 0, found nan"),
     (("below.nc", "-pism_2.3"), "file 'below.nc', variable 'basins': expected a number from 0 to 1000 in cell 0, found -1"),
