@@ -61,8 +61,9 @@ int run(const Session& session, Options& options, const std::string& command) {
     const double dt = clock.longest_step(stable.dt);
     model.advance(dt);
     clock.advance(dt);
+    const io::Request of_servers = output.request();
     early.agree(
-        summary.add(model.hybrid(), dt, early.request(output.longest_write(), output.request())));
+        summary.add(model.hybrid(), dt, early.request(output.seconds_to_save(), of_servers)));
     output.write_scalars(clock, summary.scalars());
     log.line(summary.line(clock, stable.why(), model.last_solve()));
   }

@@ -85,7 +85,7 @@ fi
 gpu="" driver="" capability=${NUNATAK_CUDA_ARCH:-9.0}
 if [ "$what" != compile ]; then
   export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0} # the order of nvidia-smi; one card computes
-  query=(--query-gpu=name,driver_version,compute_cap --format=csv,noheader)
+  query=("--query-gpu=name,driver_version,compute_cap" "--format=csv,noheader")
   found=$(nvidia-smi -i "${CUDA_VISIBLE_DEVICES%%,*}" "${query[@]}" 2>&1) || found=$(nvidia-smi "${query[@]}" 2>&1) || # the second: parts of a card
     die "no GPU of NVIDIA here (nvidia-smi: ${found%%$'\n'*}). Without one: scripts/gpu.sh compile"
   IFS=, read -r gpu driver capability <<<"${found%%$'\n'*}"

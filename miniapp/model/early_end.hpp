@@ -5,7 +5,7 @@
 //   EarlyEnd early(rank, options.run_wall);
 //   while (!clock.finished() && !early) {
 //     ...
-//     early.agree(largest over ranks of early.request(seconds of the longest output, servers));
+//     early.agree(largest over ranks of early.request(seconds to save a state, servers));
 //   }
 //
 // No communication: the maximum of the wishes is part of a reduction of summary.hpp.
@@ -36,8 +36,8 @@ public:
   /// This rank's request at the end of a step: larger if more urgent, 0 for none. Signals count on
   /// any rank, and those of output servers (`of_servers`, on rank 0). Rank 0 requests the end if
   /// the time left is less than two of the longest steps (one more, and the final diagnosis),
-  /// `longest_output` (s) and a hundredth of the limit.
-  double request(double longest_output, io::Request of_servers) {
+  /// `to_save` (s) and a hundredth of the limit.
+  double request(double to_save, io::Request of_servers) {
     io::Watchdog::of_process().advance();
     const double now = seconds();
     m_longest_step = std::max(m_longest_step, now - m_step_begin);
@@ -45,7 +45,7 @@ public:
     const io::Request signal = std::max(io::asked_to_end(), of_servers);
     if (signal != io::Request::none) return 1 + static_cast<int>(signal);
     if (m_rank != 0 || m_limit == 0.0) return 0;
-    return m_limit - now < 2.0 * m_longest_step + longest_output + 0.01 * m_limit ? 1 : 0;
+    return m_limit - now < 2.0 * m_longest_step + to_save + 0.01 * m_limit ? 1 : 0;
   }
   /// Takes the largest request of all ranks.
   void agree(double largest) { m_reason = static_cast<int>(largest); }

@@ -82,6 +82,15 @@ io::Block block_of(const Patch& p, bool columns, const Array& array, bool levels
   return block;
 }
 
+/// Of all variables, with one record.
+double bytes_of(const io::Schema& schema) {
+  double bytes = 0.0;
+  for (std::size_t v = 0; v < schema.variables.size(); ++v)
+    bytes += static_cast<double>(io::whole_box(schema, v).elements() *
+                                 io::bytes_of(schema.variables[v].type));
+  return bytes;
+}
+
 } // namespace
 
 Output::Output(const Options& options, Model& model, const std::vector<Scalar>& scalars,
@@ -325,7 +334,7 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   file->close(clock.steps());
   const bool is_written = m_options.io.transport == "sync";
   if (is_written) m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
-  if (!is_written) m_handed_over[path] = begin;
+  if (!is_written && m_ranks.first() == 0) m_handed_over[path] = begin;
   m_files.push_back(path);
   if (is_written) m_log.line("wrote " + path);
   log_committed();
@@ -338,9 +347,19 @@ void Output::log_committed() {
     m_log.line("wrote " + path);
     const auto at = m_handed_over.find(path);
     if (at == m_handed_over.end()) continue;
-    m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - at->second);
+    const double now = m_timers.elapsed(), begin = std::fmax(at->second, m_last_commit);
+    m_longest_write = std::fmax(m_longest_write, now - begin);
+    m_last_commit = now;
     m_handed_over.erase(at);
   }
+}
+
+double Output::seconds_to_save() const {
+  double one = m_longest_write, first = HUGE_VAL;
+  for (const auto& [path, since] : m_handed_over) first = std::fmin(first, since);
+  if (!m_handed_over.empty())
+    one = std::fmax(one, m_timers.elapsed() - std::fmax(first, m_last_commit));
+  return (static_cast<double>(m_handed_over.size()) + m_result_share) * one;
 }
 
 void Output::log_layout(const io::File& file) const {
@@ -359,6 +378,9 @@ void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
     m_series.file->commit(clock.steps());
   if (m_spatial.file) m_spatial.file->commit(clock.steps());
   write_state(m_last_state, clock, fields, false);
+  if (!m_options.output.empty())
+    m_result_share = bytes_of(state_schema(m_options.output, fields, true)) /
+                     bytes_of(state_schema(m_last_state, fields, false));
 }
 
 void Output::write_due(const Clock& clock, const Fields& fields) {

@@ -52,9 +52,9 @@ public:
     log_committed();
     return request;
   }
-  /// Seconds of the longest write of a state so far: with servers until it was committed, on rank
-  /// 0.
-  double longest_write() const { return m_longest_write; }
+  /// Seconds that the result would take, by its bytes and the longest write of a state so far. With
+  /// servers, on rank 0, those that wait are written before it.
+  double seconds_to_save() const;
 
   /// Seconds, bytes and operations per phase, and the io options. Logs a warning if output exceeded
   /// -io_budget. Collective.
@@ -102,7 +102,9 @@ private:
   // name of the last snapshot or result
   std::string m_last_state;
   double m_last_state_time = -HUGE_VAL, m_longest_write = 0.0, m_drain = 0.0; // s
-  std::map<std::string, double> m_handed_over; ///< to servers, of states not yet committed: when, s
+  double m_last_commit = 0.0;                  ///< by servers: when, s
+  double m_result_share = 1.0;                 ///< bytes of the result over those of a snapshot
+  std::map<std::string, double> m_handed_over; ///< states at servers, on rank 0: since when, s
   std::string m_kind; ///< kind of the last classic file; logged when it changes
   std::string m_ignored_hints;
   // host copies of device fields of the last record

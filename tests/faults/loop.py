@@ -226,6 +226,7 @@ def main():
     parser.add_argument("--methods", default="")
     parser.add_argument("--calls", default="")
     parser.add_argument("--actions", default="")
+    parser.add_argument("--without", default="", help="calls that the struck ranks do not make")
     parser.add_argument("--every", type=int, nargs="?", const=40, default=0)
     parser.add_argument("--continued", action="store_true")
     options = parser.parse_args()
@@ -254,7 +255,7 @@ def main():
                     print(f"watchdog {method}, {ranks} ranks: {call} number {k} of rank {rank}: {action}", flush=True)
         print(f"{method}, {ranks} ranks: {trials} trials, {ended} ended by the watchdog, {time.time() - begin:.0f} s", flush=True)
         total, watched = total + trials, watched + ended
-    asked = {call for call, action in faults if (not options.calls or call in options.calls.split(","))
+    asked = {call for call, action in faults if call not in options.without.split(",") and (not options.calls or call in options.calls.split(","))
              and (not options.actions or str(action) in options.actions.split(","))}
     print(f"{total} trials, {watched} ended by the watchdog, {bad} wrong; never struck: {', '.join(sorted(asked - struck)) or 'none'}")
     return 1 if bad or total == 0 or asked - struck else 0

@@ -5,6 +5,7 @@ Environment: as for tests/program, and NUNATAK_VICTIM (victim.cpp).
 import fcntl
 import os
 import pathlib
+import re
 import shutil
 import signal
 import struct
@@ -114,7 +115,7 @@ def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
                     pass
                 run.wait(timeout=20)
                 subprocess.run(["pkill", "-9", "-f", str(folder)])  # ranks have groups of their own; no disk is mounted twice
-                said = len(run.stdout.read().split())  # records, each after its commit and before its snapshot
+                said = len(re.findall(r"^\d+$", run.stdout.read(), re.M))  # records, each after its commit and before its snapshot
         finally:
             unmount(folder)
         mount("-o", "loop", str(image), str(folder))

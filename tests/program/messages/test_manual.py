@@ -8,7 +8,7 @@ from conftest import FOLDER, run_program
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted((SOURCE / "docs").rglob("*.md")), *sorted((SOURCE / "perf").glob("*.md"))]
 PROGRAMS = [path.name for path in sorted(FOLDER.glob("nunatak*")) if path.is_file() and "." not in path.name]
-PETSC = re.compile(r"-((ssa_(?:snes|ksp|pc|mat|mg|sub|da|dm)|da|dm)_.*|log_view|skip_petscrc|options_file|help|version)$")
+PETSC = re.compile(r"-((ssa_(?:snes|ksp|pc|mat|mg|sub|da|dm)|da|dm)_.*|ssa_method|log_view|skip_petscrc|options_file|help|version)$")
 
 
 def options_of(program):

@@ -8,7 +8,7 @@ MODEL = ("-init", "marine", "-grid_dx", "64km", "-stress", "sia", "-run_steps", 
 
 
 def test_a_run_in_subfiles(nunatak, tool, tmp_path):
-    assert nunatak(*MODEL, "-o", "one.nc", ranks=2).status == 0
+    nunatak(*MODEL, "-o", "one.nc", "-timeseries_file", "of_one.nc", ranks=2, status=0)
     nunatak(*MODEL, "-o", "run.nc", "-timeseries_file", "series.nc", "-io_layout", "file-per-aggregator:2", ranks=3, status=0)
     assert "join them with nunatak-join" in nunatak("-i", "run.nc.0000", "-run_steps", "1", status=2).err
     assert (tmp_path / "series.nc").exists() and not (tmp_path / "run.nc").exists()
