@@ -8,10 +8,11 @@ if(NOT CMAKE_CXX_COMPILER_ID IN_LIST NUNATAK_KNOWN_COMPILERS)
   message(WARNING "C++ compiler ${CMAKE_CXX_COMPILER_ID}: expected one of ${NUNATAK_KNOWN_COMPILERS}, whose options for exact arithmetic are "
                   "known. With CMAKE_CXX_FLAGS turn fused multiply-add and fast math off, or bits differ and sums may be wrong")
 endif()
+list(JOIN NUNATAK_KNOWN_COMPILERS "," known)
 add_library(nunatak_flags INTERFACE)
 target_compile_options(nunatak_flags INTERFACE
   $<$<COMPILE_LANG_AND_ID:CXX,IntelLLVM>:-fno-fast-math>
-  $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang,IntelLLVM,CrayClang>:-Wall;-Wextra;-Wshadow;-ffp-contract=off;-fno-math-errno>
+  $<$<COMPILE_LANG_AND_ID:CXX,${known}>:-Wall;-Wextra;-Wshadow;-ffp-contract=off;-fno-math-errno>
   $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-pass-failed>) # a loop that is said to be independent need not be vectorised
 if(NUNATAK_WERROR)
   target_compile_options(nunatak_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-Werror>)

@@ -61,8 +61,11 @@ Recovered recover(MPI_Comm comm, const std::string& path) {
   try {
     if (!is_whole) on_rank_0(comm, [&] { end_after(temporary, records); });
     const FoundSums found = find_sums(comm, temporary, records);
+    int same = left.has(found) ? 1 : 0; // rank 0 knows
+    MPI_Bcast(&same, 1, MPI_INT, 0, comm);
+    if (same == 0 && is_whole) return {}; // of a later run, which has saved nothing
     on_rank_0(comm, [&] {
-      if (!left.has(found))
+      if (same == 0)
         throw Error("file '" + temporary + "': its values are not those that were saved");
       fsync_path(temporary);
       if (!is_whole) {
@@ -75,8 +78,8 @@ Recovered recover(MPI_Comm comm, const std::string& path) {
       rename_file(temporary, path);
       fsync_folder_of(path);
     });
-  } catch (const Error& error) { // on all ranks; where nothing was saved it is of a later run
-    return {0, is_whole ? "" : error.what()};
+  } catch (const Error& error) { // on all ranks
+    return {0, error.what()};
   }
   return {records, ""};
 }

@@ -90,4 +90,12 @@ private:
   Kokkos::View<std::uint64_t*, PinnedMem> m_pinned;
 };
 
+/// Ranks whose ghosts are exchanged where loops run: by loops on a GPU, by the host on a CPU.
+/// gpu_aware: as for sends_from_loops().
+inline std::unique_ptr<MpiRanks> ranks_of_loops(MPI_Comm comm, const Decomposition& decomposition,
+                                                const std::string& gpu_aware = "auto") {
+  if (loops_on_host) return std::make_unique<MpiRanks>(comm, decomposition);
+  return std::make_unique<LoopRanks>(comm, decomposition, sends_from_loops(gpu_aware));
+}
+
 } // namespace nunatak

@@ -69,9 +69,7 @@ double World::max(double value) const { return reduce(value, MPI_DOUBLE, MPI_MAX
 void World::agree(const std::function<void()>& f) const { io::agree(computing, f); }
 
 std::unique_ptr<Ranks> World::ranks(const Decomposition& decomposition) const {
-  if (!loops_on_host)
-    return std::make_unique<LoopRanks>(computing, decomposition, sends_from_loops("auto"));
-  return std::make_unique<MpiRanks>(computing, decomposition);
+  return ranks_of_loops(computing, decomposition);
 }
 
 bool World::all_come(double seconds) const {

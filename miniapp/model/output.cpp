@@ -332,11 +332,15 @@ void Output::write_state(const std::string& path, const Clock& clock, const Fiel
   put_record(*file, 0, clock.time(), fields);
   file->end_record(clock.steps());
   file->close(clock.steps());
-  const bool is_written = m_options.io.transport == "sync";
-  if (is_written) m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
-  if (!is_written && m_ranks.first() == 0) m_handed_over[path] = begin;
   m_files.push_back(path);
-  if (is_written) m_log.line("wrote " + path);
+  if (m_options.io.transport == "sync") {
+    m_longest_write = std::fmax(m_longest_write, m_timers.elapsed() - begin);
+    m_log.line("wrote " + path);
+  } else if (m_ranks.first() == 0) {
+    m_handed_over[path] = begin;
+  }
+  if (!diagnostics && !m_options.output.empty())
+    m_result_share = bytes_of(state_schema(m_options.output, fields, true)) / bytes_of(schema);
   log_committed();
   log_layout(*file);
 }
@@ -378,9 +382,6 @@ void Output::write_snapshot(const Clock& clock, const FieldList& fields) {
     m_series.file->commit(clock.steps());
   if (m_spatial.file) m_spatial.file->commit(clock.steps());
   write_state(m_last_state, clock, fields, false);
-  if (!m_options.output.empty())
-    m_result_share = bytes_of(state_schema(m_options.output, fields, true)) /
-                     bytes_of(state_schema(m_last_state, fields, false));
 }
 
 void Output::write_due(const Clock& clock, const Fields& fields) {

@@ -108,10 +108,11 @@ def make_mount_point():
     (aside / "pfs").mkdir()
     for name in os.listdir("/mnt"):
         try:
-            is_folder = name != "pfs" and stat.S_ISDIR(os.lstat(f"/mnt/{name}").st_mode)
+            mode = os.lstat(f"/mnt/{name}").st_mode
         except OSError as error:  # a file system of another machine that has gone
-            is_folder = print(f"/mnt/{name} is left out: {error.strerror}", flush=True)
-        if is_folder:
+            print(f"/mnt/{name} is left out: {error.strerror}", flush=True)
+            continue
+        if stat.S_ISDIR(mode) and name != "pfs":
             (aside / name).mkdir()
             subprocess.run(["mount", "--rbind", f"/mnt/{name}", str(aside / name)], check=False)
     sh("mount", "-n", "--move", aside, "/mnt")

@@ -13,7 +13,7 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
-from conftest import nunatak, ranks_of, run_program, start_nunatak, wait_for_steps  # noqa: E402, F401
+from conftest import nunatak, ranks_of, run_program, slow_disk, start_nunatak, wait_for_file, wait_for_steps  # noqa: E402, F401
 
 MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.5")
 LONGEST = 60  # s, of a run that is ended; on idle cores most take 5
@@ -57,9 +57,7 @@ def test_options_that_hang_are_named(nunatak, tmp_path):
 def test_a_library_that_aborts_is_named(tmp_path):
     """Here by a signal; PnetCDF and C++ do so where memory fails."""
     process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", environment=hanging(tmp_path, "fsync", 1))
-    while not tmp_path.with_name(tmp_path.name + ".struck").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_for_file(process, f"{tmp_path}.struck")
     os.kill(process.pid, signal.SIGABRT)
     assert "error: rank 0: a library ends the run in phase 'fsync' of file 'end.nc'" in process.communicate(timeout=LONGEST)[1]
     assert process.returncode == -signal.SIGABRT
@@ -113,9 +111,8 @@ def test_a_manifest_that_another_process_locks_ends_the_run(nunatak, tmp_path):
                                             (("-io_transport", "async:1"), 3)])
 def test_a_slow_disk_is_not_one_that_hangs(nunatak, tmp_path, options, ranks):
     """Each write takes 0.4 s, and all of them longer than the patience."""
-    environment = {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"], "NUNATAK_DISK": f"1e9 {tmp_path}/ {tmp_path}.disk 0 65536 0.4"}
     begin = time.time()
-    nunatak(*MARINE, "-grid_dx", "48km", "-o", "end.nc", "-io_patience", "2", *options, ranks=ranks, environment=environment,
+    nunatak(*MARINE, "-grid_dx", "48km", "-o", "end.nc", "-io_patience", "2", *options, ranks=ranks, environment=slow_disk(tmp_path, 0.4),
             timeout=300, status=0)
     assert time.time() - begin > 2 and pathlib.Path(f"{tmp_path}.disk").exists()
     run_program("nunatak-verify", cwd=tmp_path, status=0)
@@ -123,11 +120,8 @@ def test_a_slow_disk_is_not_one_that_hangs(nunatak, tmp_path, options, ranks):
 
 def test_a_run_that_was_suspended_goes_on(tmp_path):
     """In the middle of a write, for longer than the patience."""
-    environment = {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"], "NUNATAK_DISK": f"1e9 {tmp_path}/ {tmp_path}.disk 0 65536 0.4"}
-    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", "-io_patience", "2", environment=environment)
-    while not pathlib.Path(f"{tmp_path}.disk").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
+    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", "-io_patience", "2", environment=slow_disk(tmp_path, 0.4))
+    wait_for_file(process, f"{tmp_path}.disk")
     process.send_signal(signal.SIGSTOP)
     time.sleep(5)
     process.send_signal(signal.SIGCONT)
@@ -156,11 +150,8 @@ def test_a_snapshot_waits_for_the_series(tmp_path):
 
 
 def test_a_second_sigterm_ends_a_run_that_hangs(tmp_path):
-    struck = tmp_path.with_name(tmp_path.name + ".struck")
     process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", ranks=2, environment=hanging(tmp_path, "fsync", 1))
-    while not struck.exists():
-        assert process.poll() is None
-        time.sleep(0.05)
+    wait_for_file(process, f"{tmp_path}.struck")
     rank = ranks_of(process)[0]
     os.kill(rank, signal.SIGTERM)
     time.sleep(3)

@@ -8,6 +8,7 @@ import pathlib
 import re
 import shlex
 import subprocess
+import time
 
 import netCDF4
 import numpy as np
@@ -48,6 +49,18 @@ def start_nunatak(folder, *arguments, ranks=None, environment=None, stderr=subpr
     """A run that goes on while the test looks at it."""
     return subprocess.Popen(command_of("nunatak", *arguments, ranks=ranks), cwd=folder, stdout=subprocess.PIPE, stderr=stderr, text=True,
                             env={**os.environ, **(environment or {})})
+
+
+def wait_for_file(process, path):
+    """Until a run that goes on has made it."""
+    while not pathlib.Path(path).exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+
+
+def slow_disk(folder, seconds):
+    """The environment of a run each of whose writes to the folder takes as long; FOLDER.disk is there from the first one on."""
+    return {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"], "NUNATAK_DISK": f"1e9 {folder}/ {folder}.disk 0 65536 {seconds}"}
 
 
 def wait_for_steps(process, steps=1):
@@ -117,11 +130,15 @@ def assert_same_bits(one, other):
         assert a[name] == b[name], f"{name} of {other}"
 
 
+def attributes_of(thing, *without):
+    """Of a dataset or a variable; not the history, which tells the time and the options of the run."""
+    return {name: np.asarray(thing.getncattr(name)).tolist() for name in thing.ncattrs() if name not in ("history", *without)}
+
+
 def attributes(path):
-    """Global ones under "", and those of each variable; not the history."""
+    """Global ones under "", and those of each variable."""
     with netCDF4.Dataset(path) as data:
-        return {name: {key: np.asarray(of.getncattr(key)).tolist() for key in of.ncattrs() if key != "history"}
-                for name, of in (("", data), *data.variables.items())}
+        return {"": attributes_of(data), **{name: attributes_of(variable) for name, variable in data.variables.items()}}
 
 
 @pytest.fixture

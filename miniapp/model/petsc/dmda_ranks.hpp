@@ -116,7 +116,8 @@ inline std::unique_ptr<MpiRanks> make_ranks(MPI_Comm comm, Dmda& grid, const std
                 ": the host does not reach arrays (NUNATAK_DEVICE_MEMORY)");
   if (halo == "dmda" || halo == "pism")
     return std::make_unique<DmdaRanks>(comm, grid, halo == "pism");
-  if (halo == "loops" || (halo == "auto" && (device_memory || !loops_on_host)))
+  if (halo == "auto") return ranks_of_loops(comm, grid.decomposition(), gpu_aware);
+  if (halo == "loops")
     return std::make_unique<LoopRanks>(comm, grid.decomposition(), sends_from_loops(gpu_aware));
   return std::make_unique<MpiRanks>(comm, grid.decomposition());
 }

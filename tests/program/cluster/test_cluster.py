@@ -14,6 +14,7 @@ import time
 
 import pytest
 from clusters import CLUSTER, NOBODY, cluster, counts, needs_file_system, needs_root  # noqa: F401 (cluster is a fixture)
+from conftest import processes_of
 
 PING = """
 import socket, sys, time, fcntl, struct, termios
@@ -53,14 +54,6 @@ def ping(cluster):
     server.kill()
     server.wait()
     return seconds, rate
-
-
-def command_of(pid):
-    """The command line of a process; empty if it has ended."""
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
 
 
 def best_ping(cluster, seconds, rate):
@@ -222,14 +215,13 @@ def test_nothing_is_left_of_a_start_that_is_interrupted(cluster, number):
     deadline = time.time() + 20
     while not (cluster.folder / "node1.pid").exists() and time.time() < deadline:
         time.sleep(0.01)
-    rooms = [pid for pid in os.listdir("/proc") if pid.isdigit() and str(cluster.folder) in command_of(pid) and "room.py" in command_of(pid)]
-    assert rooms
+    assert processes_of(cluster.folder)
     start.send_signal(number)
     assert start.wait(timeout=10) != 0
     deadline = time.time() + 10
-    while any(str(cluster.folder) in command_of(pid) for pid in rooms) and time.time() < deadline:
+    while processes_of(cluster.folder) and time.time() < deadline:
         time.sleep(0.05)
-    assert not any(str(cluster.folder) in command_of(pid) for pid in rooms)
+    assert not processes_of(cluster.folder)
 
 
 @needs_root

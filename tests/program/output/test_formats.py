@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from conftest import assert_same_bits, run_nunatak, variables
+from conftest import assert_same_bits, attributes_of, run_nunatak, variables
 
 # The ways to write that are checked: name -> options. The first is what the others are compared with.
 FORMATS = {
@@ -75,8 +75,8 @@ def checked(written):
 
 
 def attributes(thing):
-    """Without the history, which tells the time and the options of the run, and the digest of the maps, which is that of their order."""
-    return {name: np.asarray(thing.getncattr(name)).tolist() for name in thing.ncattrs() if name not in ("history", "model_spatial_series")}
+    """Without the digest of the maps, which is that of their order."""
+    return attributes_of(thing, "model_spatial_series")
 
 
 @each_format
