@@ -1,7 +1,8 @@
-"""How the scripts of perf/ start MPI programs: by the words of NUNATAK_MPIEXEC, without it by mpiexec.
+"""How the scripts of perf/ start MPI programs: by the words of NUNATAK_MPIEXEC, without it by
+mpiexec.
 
-Ranks may outnumber cores, and root may start them, as in containers: Open MPI 4 and 5 each read some of the variables below, other MPI
-libraries none, and do not ask."""
+Ranks may outnumber cores, and root may start them, as in containers: Open MPI 4 and 5 each read
+some of the variables below, other MPI libraries none, and do not ask."""
 import os
 
 os.environ.setdefault("OMPI_MCA_rmaps_base_oversubscribe", "1")

@@ -11,7 +11,8 @@ import pathlib
 
 from scaling_study.plots import LINES, STYLE, plt, write
 
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser = argparse.ArgumentParser(description=__doc__,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("report", type=pathlib.Path)
 parser.add_argument("--ice", type=pathlib.Path, help="the same with -grid_cut ice")
 parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
@@ -32,12 +33,14 @@ plt.rcParams.update(STYLE)
 figure, axes = plt.subplots(figsize=(7.6, 4.8))
 axes.plot(*zip(*step), color="black", lw=2.2, marker="o", label="the step, equal patches")
 if arguments.ice:
-    axes.plot(*zip(*lines(arguments.ice)["step"]), color="black", lw=2.2, ls="--", marker="o", mfc="white", label="the step, cut by the ice")
+    axes.plot(*zip(*lines(arguments.ice)["step"]), color="black", lw=2.2, ls="--", marker="o",
+              mfc="white", label="the step, cut by the ice")
 largest = sorted(parts, key=lambda part: -parts[part][0][1])[:5]
 for part, (colour, marker, dashes) in zip(largest, LINES):
     axes.plot(*zip(*parts[part]), color=colour, marker=marker, ls=dashes, lw=1.2, label=part)
 ranks = [n for n, _ in step]
-axes.plot(ranks, [step[0][1] * ranks[0] / n for n in ranks], color="0.3", ls=":", lw=1, label="ideal")
+axes.plot(ranks, [step[0][1] * ranks[0] / n for n in ranks], color="0.3", ls=":", lw=1,
+          label="ideal")
 axes.set_xscale("log", base=2)
 axes.set_yscale("log")
 axes.set_xticks(ranks, [f"{n:,}" for n in ranks])

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 """The labs of docs/course, cut from the sources of this project and graded by one command.
 
-    scripts/lab.py first [--picture FILE]      lab 0 on a machine with a C++ compiler, CMake and Python alone
-    scripts/lab.py list [--json]               all labs
-    scripts/lab.py start N DIR [--seed S]      a tree with the holes of lab N, and the questions for the seed S
-    scripts/lab.py check DIR                   status 0 if the work in DIR is right
-    scripts/lab.py grade FOLDER [--json FILE]  the same for each folder in FOLDER
-    scripts/lab.py verify [--lab N]            do the labs hold? skeletons fail, the source passes, mutants fail
+    scripts/lab.py first [--picture FILE]      lab 0 on a machine with a C++ compiler, CMake and
+    Python alone scripts/lab.py list [--json]               all labs
+    scripts/lab.py start N DIR [--seed S]      a tree with the holes of lab N, and the questions for
+    the seed S scripts/lab.py check DIR                   status 0 if the work in DIR is right
+    scripts/lab.py grade FOLDER [--json FILE]  the same for each folder in FOLDER scripts/lab.py
+    verify [--lab N]            do the labs hold? skeletons fail, the source passes, mutants fail
 
 A hole is what lies between two comments of the real source:
 
     // lab 2 begin: TASK | stub: STATEMENT
     // lab 2 end
 
-A skeleton has the statement in its place. What is known of each lab (its checks, questions, mutants) is in tests/course/labs.json; what
-is compiled is in tests/course/CMakeLists.txt. Work is checked in build/course (or NUNATAK_COURSE_BUILD), whose folder labs/N holds the
-edited files of lab N; the compiler searches it before the source. No other file of a submission is used.
+A skeleton has the statement in its place. What is known of each lab (its checks, questions,
+mutants) is in tests/course/labs.json; what is compiled is in tests/course/CMakeLists.txt. Work is
+checked in build/course (or NUNATAK_COURSE_BUILD), whose folder labs/N holds the edited files of lab
+N; the compiler searches it before the source. No other file of a submission is used.
 """
 
 import argparse
@@ -37,15 +38,17 @@ import study  # noqa: E402
 import verification  # noqa: E402
 from holes import chosen, lab_of, labs, of_file, skeletons, with_mutants, without  # noqa: E402
 from picture import serpentine, write_svg  # noqa: E402
-from workshop import BUILD, DEPS, Problem, build, build_folder, compiled, has, place, program, run, run_check  # noqa: E402
+from workshop import (BUILD, DEPS, Problem, build, build_folder, compiled, has,  # noqa: E402
+                      place, program, run, run_check)
 from scaling_study import texts  # noqa: E402
 
-KEPT_FROM_STUDENTS = re.compile(r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/(course/|lab\.py$)|\.ci/")
+KEPT_FROM_STUDENTS = re.compile(
+    r"tests/course/(?!CMakeLists\.txt$|\w+\.cpp$)|scripts/(course/|lab\.py$)|\.ci/")
 COMPILE_SECONDS = 600  # limit for one submission
 LARGEST_SEED = 10**6
 
 
-# --- answers -----------------------------------------------------------------------------------------------------------------------
+# --- answers --------------------------------------------------------------------------------------
 
 
 def names_of(lab, seed):
@@ -60,7 +63,8 @@ def questions(lab, seed):
     names = names_of(lab, seed)
     def filled(q):
         right = eval(q["right"], {"__builtins__": {"int": int}}, names) if "right" in q else None
-        return {**q, "ask": q["ask"].format(**names), "run": q.get("run", "").format(**names).split(),
+        return {**q, "ask": q["ask"].format(**names),
+                "run": q.get("run", "").format(**names).split(),
                 "measure": q.get("measure", "").format(**names).split(), "right": right}
     return [filled(q) for q in lab["questions"]]
 
@@ -68,7 +72,8 @@ def questions(lab, seed):
 def distance_runs(*options):
     """What nunatak-distance reports of its runs."""
     with tempfile.TemporaryDirectory() as folder:
-        status, output = run([program("nunatak-distance"), *options, "-report", "out.json"], 300, folder)
+        status, output = run([program("nunatak-distance"), *options, "-report", "out.json"], 300,
+                             folder)
         if status != 0:
             raise Problem(f"nunatak-distance {shlex.join(options)}: status {status}\n{output}")
         return json.loads(pathlib.Path(folder, "out.json").read_text())["runs"]
@@ -83,7 +88,8 @@ def right_answers(lab, seed):
                 found[q["name"]] = measured.measure(q["measure"])
             except measured.Missing as missing:
                 found[q["name"]] = None
-                print(f"lab {lab['number']}: {q['name']} is not graded: {missing} is not here (NUNATAK_PROGRAMS: the folder of a full build, such as build/release)")
+                print(f"lab {lab['number']}: {q['name']} is not graded: {missing} is not here "
+                      "(NUNATAK_PROGRAMS: the folder of a full build, such as build/release)")
             continue
         if q["right"] is not None:
             found[q["name"]] = q["right"]
@@ -99,12 +105,14 @@ def mark_answers(lab, seed, given):
     for q in questions(lab, seed):
         right, found = expected[q["name"]], given.get(q["name"])
         is_number = isinstance(found, (int, float)) and not isinstance(found, bool)
-        is_right = right is None or is_number and abs(found - right) <= q.get("within", 0) * abs(right)
-        marks.append({"name": q["name"], "ask": q["ask"], "expected": right, "found": found, "right": is_right, "graded": right is not None})
+        is_right = (right is None or is_number and
+                    abs(found - right) <= q.get("within", 0) * abs(right))
+        marks.append({"name": q["name"], "ask": q["ask"], "expected": right, "found": found,
+                      "right": is_right, "graded": right is not None})
     return marks
 
 
-# --- submissions -------------------------------------------------------------------------------------------------------------------
+# --- submissions ----------------------------------------------------------------------------------
 
 
 def started_text(path, number):
@@ -123,9 +131,11 @@ def read(folder, name, empty):
     try:
         found = texts.parsed(texts.text_of(path)) if path.exists() else empty
     except OSError as error:
-        raise Problem(f"{name}: expected a file that can be read, found none: {error.strerror}") from None
+        raise Problem(
+            f"{name}: expected a file that can be read, found none: {error.strerror}") from None
     except ValueError as error:
-        raise Problem(f"{name}: expected JSON, in which a number has a point, not a comma, and each entry but the last ends in a comma; found: {error}") from None
+        raise Problem(f"{name}: expected JSON, in which a number has a point, not a comma, and "
+                      f"each entry but the last ends in a comma; found: {error}") from None
     if not isinstance(found, dict):
         raise Problem(f"{name}: expected an object, found {type(found).__name__}")
     return found
@@ -133,12 +143,14 @@ def read(folder, name, empty):
 
 def judge(folder, seeds=None):
     """Everything there is to say about a submission."""
-    result = {"submission": folder.name, "lab": None, "seed": None, "passed": False, "error": None, "checks": [], "answers": [], "ignored": []}
+    result = {"submission": folder.name, "lab": None, "seed": None, "passed": False, "error": None,
+              "checks": [], "answers": [], "ignored": []}
     try:
         ticket = read(folder, "lab.json", {})
         lab, seed = lab_of(ticket.get("lab")), ticket.get("seed")
         if not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-            raise Problem(f"lab.json: expected the seed as a whole number up to {LARGEST_SEED}, found {str(seed)[:40]}")
+            raise Problem(f"lab.json: expected the seed as a whole number up to {LARGEST_SEED}, "
+                          f"found {str(seed)[:40]}")
         if seeds and seeds.get(folder.name) != seed:
             raise Problem(f"lab.json: expected the seed {seeds.get(folder.name)}, found {seed}")
         result.update(lab=lab["number"], seed=seed)
@@ -146,11 +158,14 @@ def judge(folder, seeds=None):
         missing = [path for path in lab["holes"] if path not in files]
         if missing:
             raise Problem(f"expected the file {missing[0]}, found none")
-        result["ignored"] += [f"{path} (nothing written)" for path in without_second_part(lab, files)]
-        result["checks"] = marks_of_checks(lab, files) + (study.check(folder) if lab.get("study") else [])
+        result["ignored"] += [f"{path} (nothing written)"
+                              for path in without_second_part(lab, files)]
+        result["checks"] = (marks_of_checks(lab, files) +
+                            (study.check(folder) if lab.get("study") else []))
         given = read(folder, "answers.json", {})
         result["answers"] = mark_answers(lab, seed, given)
-        result["ignored"] += [f"'{name}' in answers.json" for name in set(given) - {q["name"] for q in lab["questions"]}]
+        result["ignored"] += [f"'{name}' in answers.json"
+                              for name in set(given) - {q["name"] for q in lab["questions"]}]
         result["passed"] = not result["checks"] and all(a["right"] for a in result["answers"])
     except Problem as problem:
         result["error"] = str(problem)
@@ -158,11 +173,14 @@ def judge(folder, seeds=None):
 
 
 def read_files(folder, lab, ignored):
-    """{path: text} of the files with holes; the names of others that are not as `start` wrote them go to `ignored`."""
+    """{path: text} of the files with holes; the names of others that are not as `start` wrote them
+    go to `ignored`."""
     files = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not path.is_file() or name.split("/")[0] in ("build", ".git", "study", "synthetic") or name in ("lab.json", "answers.json", "study.json"):
+        if (path.is_symlink() or not path.is_file() or
+            name.split("/")[0] in ("build", ".git", "study", "synthetic") or
+            name in ("lab.json", "answers.json", "study.json")):
             continue
         try:
             if name in lab["holes"]:
@@ -175,22 +193,28 @@ def read_files(folder, lab, ignored):
 
 
 def without_second_part(lab, files):
-    """Files with a check of their own, for those who have what it needs, that are as `start` writes them: their checks are left out."""
-    return [c["of"] for c in lab["checks"] if "of" in c and "needs" in c and files[c["of"]] == skeletons(lab)[c["of"]]]
+    """Files with a check of their own, for those who have what it needs, that are as `start` writes
+    them: their checks are left out."""
+    return [c["of"] for c in lab["checks"] if "of" in c and "needs" in c and
+            files[c["of"]] == skeletons(lab)[c["of"]]]
 
 
 def marks_of_checks(lab, files):
     """Failures of all checks of a lab with these files."""
     if files and files == skeletons(lab):
-        return [{"test": ", ".join(lab["holes"]), "expected": "your code", "found": f"lab {lab['number']}: not written yet"}]
+        return [{"test": ", ".join(lab["holes"]), "expected": "your code",
+                 "found": f"lab {lab['number']}: not written yet"}]
     place(lab, files)
     left_out = without_second_part(lab, files)
-    checks = [c for c in lab["checks"] if c.get("of") not in left_out and ("script" in c or has(c.get("needs")))]
+    checks = [c for c in lab["checks"] if c.get("of") not in left_out and
+              ("script" in c or has(c.get("needs")))]
     broken = build(compiled(checks), COMPILE_SECONDS) if compiled(checks) else {}
-    failures = [{"test": name, "expected": "a file that compiles", "found": said} for name, said in broken.items()]
+    failures = [{"test": name, "expected": "a file that compiles", "found": said}
+                for name, said in broken.items()]
     for check in checks:
         if check["program"] not in broken:
-            of_right_code = " (your code has passed: the property does not hold)" if "against" in check and not failures else ""
+            of_right_code = (" (your code has passed: the property does not hold)"
+                             if "against" in check and not failures else "")
             failures += [{**f, "test": f["test"] + of_right_code} for f in run_check(check)]
     for check in [] if failures else [c for c in checks if "against" in c]:  # a test that is tested
         own = {path: text for path, text in files.items() if path != check["against"]}
@@ -199,22 +223,29 @@ def marks_of_checks(lab, files):
         for mutant in of_file(lab, check["against"]):
             with chosen(lab, [mutant]):
                 if not run_check(check):
-                    failures.append({"test": check["program"], "expected": f"a test that fails with the mistake '{mutant['name']}'", "found": "it passes"})
+                    failures.append({"test": check["program"], "expected": "a test that fails "
+                                     f"with the mistake '{mutant['name']}'", "found": "it passes"})
     return failures
 
 
 def say(result, tell=True):
     """In words; right answers only if `tell`, which is for lecturers."""
-    print(f"{result['submission']}: lab {result['lab']}, seed {result['seed']}: {'passed' if result['passed'] else 'NOT PASSED'}")
+    print(f"{result['submission']}: lab {result['lab']}, seed {result['seed']}: "
+          f"{'passed' if result['passed'] else 'NOT PASSED'}")
     for failure in result["checks"]:
         print(f"  {failure['test']}: expected {failure['expected']}\n    found {failure['found']}")
     for answer in result["answers"]:
         if not answer["right"]:
-            is_number = isinstance(answer["found"], (int, float)) and not isinstance(answer["found"], bool)
-            said = "not answered" if answer["found"] is None else f"{answer['found']} is not right" if is_number else f"expected a number, found {answer['found']!r}"
-            print(f"  answer {answer['name']}: " + (f"expected {answer['expected']}, found {answer['found']}" if tell else f"{said}: {answer['ask']}"))
+            is_number = (isinstance(answer["found"], (int, float)) and
+                         not isinstance(answer["found"], bool))
+            said = ("not answered" if answer["found"] is None else f"{answer['found']} is not right"
+                    if is_number else f"expected a number, found {answer['found']!r}")
+            print(f"  answer {answer['name']}: " +
+                  (f"expected {answer['expected']}, found {answer['found']}" if tell
+                   else f"{said}: {answer['ask']}"))
     if not result["passed"] and not result["checks"] and result["answers"]:
-        print(f"  right: code and {sum(a['right'] for a in result['answers'])} of {len(result['answers'])} answers")
+        print(f"  right: code and {sum(a['right'] for a in result['answers'])} of "
+              f"{len(result['answers'])} answers")
     if result["ignored"]:
         print(f"  not used: {', '.join(sorted(result['ignored']))}")
     if result["error"]:
@@ -228,13 +259,14 @@ def needed_programs(some):
     return ["course_main"] * checked + ["nunatak-distance"] * counted
 
 
-# --- the commands ------------------------------------------------------------------------------------------------------------------
+# --- the commands ---------------------------------------------------------------------------------
 
 
 def own_files():
     """The files of the source, with git or (an unpacked archive, no git) without."""
     git = shutil.which("git")
-    listed = subprocess.run([git, "ls-files"], cwd=SOURCE, capture_output=True, text=True) if git else None
+    listed = (subprocess.run([git, "ls-files"], cwd=SOURCE, capture_output=True, text=True) if git
+              else None)
     if listed and listed.stdout:
         return listed.stdout.split()
     every = (p.relative_to(SOURCE) for p in SOURCE.rglob("*"))
@@ -260,9 +292,11 @@ def start(options):
     if lab.get("synthetic"):
         study.write(target / "synthetic", options.seed, names_of(lab, options.seed))
     asked = {q["name"]: q["ask"] for q in questions(lab, options.seed)}
-    (target / "lab.json").write_text(json.dumps({"lab": lab["number"], "seed": options.seed, "questions": asked}, indent=2) + "\n")
+    (target / "lab.json").write_text(json.dumps({"lab": lab["number"], "seed": options.seed,
+                                                 "questions": asked}, indent=2) + "\n")
     (target / "answers.json").write_text(json.dumps(dict.fromkeys(asked), indent=2) + "\n")
-    print(f"lab {lab['number']}: {lab['title']}; seed {options.seed}; the page: docs/course/{lab['page']}")
+    print(f"lab {lab['number']}: {lab['title']}; seed {options.seed}; the page: "
+          f"docs/course/{lab['page']}")
     for path in lab["holes"]:
         print(f"  to be written in {target}/{path}: look for 'not written yet'")
     for name, ask in asked.items():
@@ -275,10 +309,14 @@ def start(options):
 def check(options):
     folder = pathlib.Path(options.folder).resolve()
     if not (folder / "lab.json").is_file():
-        raise Problem(f"folder '{folder}': expected lab.json, which `lab.py start` writes, found none")
+        raise Problem(
+            f"folder '{folder}': expected lab.json, which `lab.py start` writes, found none")
     lab = lab_of(read(folder, "lab.json", {}).get("lab"))
-    with build_folder(labs()) if lab["checks"] or needed_programs([lab]) else contextlib.nullcontext():
-        print(f"lab {lab['number']}: builds {', '.join(needed_programs([lab]) + compiled(lab['checks'])) or 'nothing'}, and checks", flush=True)
+    with build_folder(labs()) if lab["checks"] or needed_programs(
+        [lab]) else contextlib.nullcontext():
+        print(f"lab {lab['number']}: builds "
+              f"{', '.join(needed_programs([lab]) + compiled(lab['checks'])) or 'nothing'}, "
+              "and checks", flush=True)
         build_all(needed_programs([lab]))
         result = judge(folder)
     say(result, tell=False)
@@ -293,7 +331,8 @@ def build_all(names):
 
 def grade(options):
     folders = sorted(f for f in pathlib.Path(options.folder).iterdir() if f.is_dir())
-    seeds = json.loads(pathlib.Path(options.seeds).read_text(encoding="utf-8-sig")) if options.seeds else None
+    seeds = (json.loads(pathlib.Path(options.seeds).read_text(encoding="utf-8-sig"))
+             if options.seeds else None)
     results = []
     with build_folder(labs()):
         build_all(needed_programs(labs()))
@@ -308,10 +347,12 @@ def grade(options):
 def list_labs(options):
     if options.json:
         keys = ("number", "title", "page", "minutes", "needs", "holes", "asserted")
-        print(json.dumps([{**{k: lab[k] for k in keys}, "mutants": len(lab["mutants"])} for lab in labs()], indent=2))
+        print(json.dumps([{**{k: lab[k] for k in keys}, "mutants": len(lab["mutants"])}
+                          for lab in labs()], indent=2))
         return
     for lab in labs():
-        print(f"{lab['number']:3}  {lab['title']:45} {lab['minutes']:4} min  {', '.join(lab['needs']):20} {', '.join(lab['holes']) or '-'}")
+        print(f"{lab['number']:3}  {lab['title']:45} {lab['minutes']:4} min  "
+              f"{', '.join(lab['needs']):20} {', '.join(lab['holes']) or '-'}")
 
 
 def verify(options):
@@ -333,19 +374,24 @@ def first(options):
         build_all(["nunatak-distance"])
         rounds = {}
         for solver, ranks in (("sweep", "1"), ("bfs", "1,16,256")):
-            for found in distance_runs("-mask", "serpentine", "-seeds", "corner", "-solvers", solver, "-virtual_ranks", ranks):
+            for found in distance_runs("-mask", "serpentine", "-seeds", "corner", "-solvers",
+                                       solver, "-virtual_ranks", ranks):
                 rounds[solver, found["ranks"]] = found["rounds"]
     path = serpentine(201)
     for (solver, ranks), count in rounds.items():
         parts = round(ranks ** 0.5)
-        boundaries = sum((a[0] * parts // 201, a[1] * parts // 201) != (b[0] * parts // 201, b[1] * parts // 201) for a, b in zip(path, path[1:]))
-        print(f"{solver:6} on {ranks:4} ranks: {count:6} rounds   (the path has {len(path)} cells and crosses {boundaries} boundaries)")
+        boundaries = sum((a[0] * parts // 201, a[1] * parts // 201) !=
+                         (b[0] * parts // 201, b[1] * parts // 201) for a, b in zip(path, path[1:]))
+        print(f"{solver:6} on {ranks:4} ranks: {count:6} rounds   (the path has {len(path)} cells "
+              f"and crosses {boundaries} boundaries)")
     write_svg(options.picture, 201, 4)
-    print(f"{options.picture}: the path, and the boundaries of 4 x 4 patches (a browser shows it); {time.monotonic() - begin:.0f} s in all")
+    print(f"{options.picture}: the path, and the boundaries of 4 x 4 patches (a browser shows it); "
+          f"{time.monotonic() - begin:.0f} s in all")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     def command(function, name, *arguments):
         sub = commands.add_parser(name)
@@ -355,9 +401,11 @@ def main():
     folder = (("folder",), {})
     command(first, "first", (("--picture",), {"default": "first.svg"}))
     command(list_labs, "list", (("--json",), {"action": "store_true"}))
-    command(start, "start", (("lab",), {"type": int}), folder, (("--seed",), {"type": int, "default": 1}))
+    command(start, "start", (("lab",), {"type": int}), folder,
+            (("--seed",), {"type": int, "default": 1}))
     command(check, "check", folder)
-    command(grade, "grade", folder, (("--json",), {}), (("--seeds",), {"help": "JSON file {folder: seed}: who was given which seed"}))
+    command(grade, "grade", folder, (("--json",), {}),
+            (("--seeds",), {"help": "JSON file {folder: seed}: who was given which seed"}))
     command(verify, "verify", (("--lab",), {"type": int}))
     options = parser.parse_args()
     try:

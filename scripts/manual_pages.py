@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """Man pages and bash completions of the programs, from their table of options (-help json).
 
-    scripts/manual_pages.py PREFIX/share build/release/miniapp/nunatak build/release/miniapp/nunatak-io ...
+    scripts/manual_pages.py PREFIX/share build/release/miniapp/nunatak
+    build/release/miniapp/nunatak-io ...
 
-writes share/man/man1/<program>.1 and share/bash-completion/completions/<program>. `cmake --install` runs it.
+writes share/man/man1/<program>.1 and share/bash-completion/completions/<program>. `cmake --install`
+runs it.
 """
 import argparse
 import json
 import pathlib
 import subprocess
 
-STATUS = {0: "success; a comparison: all equal", 1: "a comparison found a difference", 2: "an error: usage, input, files, a solver that failed",
-          85: "nunatak only: the run ended early (-run_wall, SIGTERM, SIGUSR1) and can be continued from the state it wrote"}
+STATUS = {0: "success; a comparison: all equal", 1: "a comparison found a difference",
+          2: "an error: usage, input, files, a solver that failed", 85: "nunatak only: the run "
+          "ended early (-run_wall, SIGTERM, SIGUSR1) and can be continued from the state it wrote"}
 
 
 def answer(program, *words):
@@ -20,13 +23,15 @@ def answer(program, *words):
 
 
 def roff(text):
-    return text.replace("\\", "\\\\").replace("-", "\\-").replace("\n.", "\n\\&.").replace("\n'", "\n\\&'")
+    return text.replace("\\", "\\\\").replace("-", "\\-").replace("\n.", "\n\\&.").replace("\n'",
+                                                                                           "\n\\&'")
 
 
 def man_page(name, version, options):
     what = options["title"].partition(": ")[2]
-    lines = [f'.TH {name.upper()} 1 "" "nunatak {version}" "User Commands"', ".SH NAME", f"{name} \\- {roff(what)}", ".SH SYNOPSIS", ".nf",
-             roff(options["example"]), ".fi", ".SH DESCRIPTION", roff(options["explanation"]), ".SH OPTIONS"]
+    lines = [f'.TH {name.upper()} 1 "" "nunatak {version}" "User Commands"', ".SH NAME",
+             f"{name} \\- {roff(what)}", ".SH SYNOPSIS", ".nf", roff(options["example"]), ".fi",
+             ".SH DESCRIPTION", roff(options["explanation"]), ".SH OPTIONS"]
     section = None
     for option in options["options"]:
         if option["section"] != section:
@@ -34,7 +39,8 @@ def man_page(name, version, options):
             lines.append(f'.SS "{roff(section)}"')
         default = " ".join((option["default"] or "none", option["unit"])).strip()
         values = f": {option['values']}" if option["values"] else ""
-        lines += [".TP", f"\\fB\\-{roff(option['name'])}\\fR \\fI{roff(default)}\\fR", roff(option["description"] + values)]
+        lines += [".TP", f"\\fB\\-{roff(option['name'])}\\fR \\fI{roff(default)}\\fR",
+                  roff(option["description"] + values)]
     lines.append(".SH EXIT STATUS")
     for status, meaning in STATUS.items():
         if status != 85 or name == "nunatak":
@@ -47,11 +53,14 @@ def man_page(name, version, options):
 def completion(name, options):
     function = "_" + name.replace("-", "_")
     words = " ".join(f"-{option['name']}" for option in options["options"])
-    cases = [f"    -{option['name']}) values='{option['values'].replace('|', ' ')}' ;;" for option in options["options"] if option["values"]]
-    return "\n".join([f"# bash completion of {name}", f"{function}() {{", "  local word=${COMP_WORDS[COMP_CWORD]} values=",
+    cases = [f"    -{option['name']}) values='{option['values'].replace('|', ' ')}' ;;"
+             for option in options["options"] if option["values"]]
+    return "\n".join([f"# bash completion of {name}", f"{function}() {{",
+                      "  local word=${COMP_WORDS[COMP_CWORD]} values=",
                       "  case ${COMP_WORDS[COMP_CWORD - 1]} in", *cases, "  esac",
                       f"  [[ -n $values || $word != -* ]] || values='-help -version {words}'",
-                      "  if [[ -n $values ]]; then", "    mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\")", "  else",
+                      "  if [[ -n $values ]]; then",
+                      "    mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\")", "  else",
                       "    mapfile -t COMPREPLY < <(compgen -f -- \"$word\")", "  fi", "}",
                       f"complete -o filenames -F {function} {name}"]) + "\n"
 
@@ -64,8 +73,9 @@ def main():
     for program in arguments.programs:
         options = json.loads(answer(program, "-help", "json"))
         version = answer(program, "-version").split()[1]
-        for folder, file, text in (("man/man1", f"{program.name}.1", man_page(program.name, version, options)),
-                                   ("bash-completion/completions", program.name, completion(program.name, options))):
+        for folder, file, text in (
+            ("man/man1", f"{program.name}.1", man_page(program.name, version, options)),
+            ("bash-completion/completions", program.name, completion(program.name, options))):
             (arguments.share / folder).mkdir(parents=True, exist_ok=True)
             (arguments.share / folder / file).write_text(text)
 

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Plot a result of nunatak: surface speed, thickness, shelf boxes and melt of one record, and where the time of the run went.
+"""Plot a result of nunatak: surface speed, thickness, shelf boxes and melt of one record, and where
+the time of the run went.
 
     scripts/plot.py result.nc [-r report.json] [-o result.png] [-t RECORD]
 
-Maps are colour-blind safe (viridis, cividis, PuOr); black lines are grounding lines, grey lines ice fronts.
+Maps are colour-blind safe (viridis, cividis, PuOr); black lines are grounding lines, grey lines ice
+fronts.
 """
 import argparse
 import json
@@ -45,7 +47,8 @@ def window_of(x, y, icy):
     """The ranges of x and y that have ice, with a margin; without ice the whole grid."""
     margin = 0.03 * max(np.ptp(x), np.ptp(y))
     used = [c[icy.any(axis=n)] if icy.any() else c for n, c in enumerate((x, y))]
-    return [(max(c.min(), u.min() - margin), min(c.max(), u.max() + margin)) for c, u in zip((x, y), used)]
+    return [(max(c.min(), u.min() - margin), min(c.max(), u.max() + margin))
+            for c, u in zip((x, y), used)]
 
 
 def panel(axes, x, y, values, mask, title, label, **style):
@@ -62,17 +65,20 @@ def panel(axes, x, y, values, mask, title, label, **style):
     return bar
 
 
-COLOURS = {"init": "0.6", "output": "#e69f00", "other": "0.85"}  # of parts; all others are the computation
+# of parts; all others are the computation
+COLOURS = {"init": "0.6", "output": "#e69f00", "other": "0.85"}
 COMPUTE = "#0072b2"
 
 
 def parts_of(path):
-    """(name, seconds as the mean of the ranks) of the parts of a run, the longest first; "other" is the rest, and parts below 0.1 %."""
+    """(name, seconds as the mean of the ranks) of the parts of a run, the longest first; "other" is
+    the rest, and parts below 0.1 %."""
     try:
         with open(path, encoding="utf-8") as file:
             report = json.load(file)
         parts = {name: t["mean"] for name, t in report["timers"].items() if t.get("depth", 0) == 0}
-        parts = {name: seconds for name, seconds in parts.items() if seconds > 1e-3 * report["wall_seconds"]}
+        parts = {name: seconds
+                 for name, seconds in parts.items() if seconds > 1e-3 * report["wall_seconds"]}
         parts["other"] = max(0.0, report["wall_seconds"] - sum(parts.values()))
     except (OSError, ValueError, KeyError, AttributeError) as error:
         sys.exit(f"plot.py: {path}: expected the JSON report of a run ({type(error).__name__})")
@@ -82,7 +88,8 @@ def parts_of(path):
 def draw_parts(axes, parts):
     names, seconds = zip(*parts)
     total = sum(seconds)
-    bars = axes.barh(range(len(parts)), seconds, color=[COLOURS.get(name.split(":")[0], COMPUTE) for name in names])
+    bars = axes.barh(range(len(parts)), seconds,
+                     color=[COLOURS.get(name.split(":")[0], COMPUTE) for name in names])
     axes.bar_label(bars, [f" {s:.2f} s, {100 * s / total:.1f} %" for s in seconds], fontsize=9)
     axes.set_yticks(range(len(parts)), names)
     axes.invert_yaxis()
@@ -95,9 +102,12 @@ def draw_parts(axes, parts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", help="result, snapshot or spatial file of nunatak")
-    parser.add_argument("-o", "--output", default=None, help="picture to write (default: the file's name with .png)")
-    parser.add_argument("-r", "--report", default=None, help="JSON report of the run: its times are drawn next to the maps")
-    parser.add_argument("-t", "--record", type=int, default=-1, help="record along time (default: the last)")
+    parser.add_argument("-o", "--output", default=None,
+                        help="picture to write (default: the file's name with .png)")
+    parser.add_argument("-r", "--report", default=None,
+                        help="JSON report of the run: its times are drawn next to the maps")
+    parser.add_argument("-t", "--record", type=int, default=-1,
+                        help="record along time (default: the last)")
     args = parser.parse_args()
     output = args.output or args.file.rsplit(".", 1)[0] + ".png"
 
@@ -111,7 +121,8 @@ def main():
                 sys.exit(f"plot.py: {args.file} has no variable '{name}'")
         records = data.sizes.get("time", 1)
         if not -records <= args.record < records:
-            sys.exit(f"plot.py: --record: expected one of the {records} records of {args.file} (0 is the first, -1 the last), found {args.record}")
+            sys.exit(f"plot.py: --record: expected one of the {records} records of {args.file} (0 "
+                     f"is the first, -1 the last), found {args.record}")
         mask = field(data, "mask", args.record)
         mask = mask.values
         x, y = data["x"].values / 1e3, data["y"].values / 1e3
@@ -132,25 +143,29 @@ def main():
         if boxes is not None:
             values = np.where(boxes.values > 0, boxes.values, np.nan)
             n = int(max(5, boxes.values.max()))
-            panels.append(("PICO boxes (1: at the grounding line)", "box", values,
-                           dict(cmap=plt.get_cmap("viridis", n), vmin=0.5, vmax=n + 0.5, ticks=range(1, n + 1))))
+            panels.append(("PICO boxes (1: at the grounding line)", "box", values, dict(
+                cmap=plt.get_cmap("viridis", n), vmin=0.5, vmax=n + 0.5, ticks=range(1, n + 1))))
         melt = field(data, "pico_basal_melt_rate", args.record)
         if melt is not None:
             values = np.where(mask == FLOATING, melt.values, np.nan)
             panels.append(("Basal melt (negative: freezing)", "m year$^{-1}$", values,
-                           dict(norm=colors.SymLogNorm(0.1, vmin=-30, vmax=30), cmap="PuOr_r", extend="both",
-                                ticks=[-30, -10, -1, -0.1, 0, 0.1, 1, 10, 30])))
+                           dict(norm=colors.SymLogNorm(0.1, vmin=-30, vmax=30), cmap="PuOr_r",
+                                extend="both", ticks=[-30, -10, -1, -0.1, 0, 0.1, 1, 10, 30])))
         if not panels:
-            sys.exit(f"plot.py: {args.file} has none of velsurf_mag, thk, pico_box_mask, pico_basal_melt_rate")
+            sys.exit(f"plot.py: {args.file} has none of velsurf_mag, thk, pico_box_mask, "
+                     "pico_basal_melt_rate")
 
         columns = min(2, len(panels))
         rows = (len(panels) + 1) // 2
         times = 1 if args.report else 0  # one more column, for the times
         window = window_of(x, y, icy)
         (west, east), (south, north) = window
-        height = 4.5 * min(2.0, (north - south) / (east - west)) + 0.8  # of a map of that shape, without an empty margin
-        figure = plt.figure(figsize=(6.4 * (columns + 0.9 * times), height * rows + 0.4), layout="constrained")
-        grid = figure.add_gridspec(rows, columns + times, width_ratios=[1] * columns + [0.8] * times)
+        # of a map of that shape, without an empty margin
+        height = 4.5 * min(2.0, (north - south) / (east - west)) + 0.8
+        figure = plt.figure(figsize=(6.4 * (columns + 0.9 * times), height * rows + 0.4),
+                            layout="constrained")
+        grid = figure.add_gridspec(rows, columns + times,
+                                   width_ratios=[1] * columns + [0.8] * times)
         if times:
             draw_parts(figure.add_subplot(grid[:, columns]), parts_of(args.report))
         axes = [figure.add_subplot(grid[n // columns, n % columns]) for n in range(len(panels))]
@@ -162,7 +177,8 @@ def main():
             if isinstance(ticks, list):
                 bar.ax.set_yticklabels([f"{t:g}" for t in ticks])
         spacing = abs(x[1] - x[0])
-        figure.suptitle(f"{data.attrs.get('title', args.file)}: {len(x)} x {len(y)} points, {spacing:g} km, year {years:g}")
+        figure.suptitle(f"{data.attrs.get('title', args.file)}: {len(x)} x {len(y)} points, "
+                        f"{spacing:g} km, year {years:g}")
         try:
             figure.savefig(output, dpi=110)
         except OSError as error:

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Two discretisations of the SSA side by side: cell faces (finite differences) and nunatak's Q1 elements, with a direct solver.
+"""Two discretisations of the SSA side by side: cell faces (finite differences) and nunatak's Q1
+elements, with a direct solver.
 
-    scripts/ssa_stencils.py reference.nc     which ingredient explains which difference from the file's velocities
-    scripts/ssa_stencils.py --channel        plug flow between walls at an angle to the grid: error of both
+    scripts/ssa_stencils.py reference.nc     which ingredient explains which difference from the
+    file's velocities scripts/ssa_stencils.py --channel        plug flow between walls at an angle
+    to the grid: error of both
 
-An independent implementation, small rather than fast; docs/notes/ssa-and-pism.md holds its results, says what they mean, and how such a
-file is made. It has thk, topg, tauc, hardav, uvelbase, vvelbase (m/a), with no ice at its edges. Plastic till. Arrays are periodic.
+An independent implementation, small rather than fast; docs/notes/ssa-and-pism.md holds its results,
+says what they mean, and how such a file is made. It has thk, topg, tauc, hardav, uvelbase, vvelbase
+(m/a), with no ice at its edges. Plastic till. Arrays are periodic.
 """
 import argparse
 
@@ -64,14 +67,16 @@ def invariant(ux, uy, vx, vy):
 class Faces:
     """Bueler and Brown (2009); margins after Winkelmann et al. (2011)."""
 
-    def __init__(self, grid, thickness="mean", stress_mean=False, viscosity_mean=True, thin=50.0, floor=1e13):
+    def __init__(self, grid, thickness="mean", stress_mean=False, viscosity_mean=True, thin=50.0,
+                 floor=1e13):
         self.grid, self.faces, self.floor = grid, [], floor
         for axis, (ej, ei) in enumerate((X, Y)):
             pair = grid.ice & at(grid.ice, ej, ei) & (grid.unknown | at(grid.unknown, ej, ei))
             j, i = np.nonzero(pair)
             rows, dx = np.arange(len(j)), grid.dx
             sides = [(j, i), (j + ej, i + ei)]
-            steps = [(a, b, s, grid.pick(grid.ice, a + s * ei, b + s * ej)) for a, b in sides for s in (1, -1)]
+            steps = [(a, b, s, grid.pick(grid.ice, a + s * ei, b + s * ej)) for a, b in sides
+                     for s in (1, -1)]
             present = np.maximum(sum(step[3].astype(float) for step in steps), 1)
 
             def across(c):
@@ -81,7 +86,8 @@ class Faces:
                 weight = 1 / dx / (present if mean else 4)
                 terms = []
                 for a, b, s, there in steps:
-                    terms += [(a + s * ei, b + s * ej, c, s * weight * there), (a, b, c, -s * weight * there)]
+                    terms += [(a + s * ei, b + s * ej, c, s * weight * there),
+                              (a, b, c, -s * weight * there)]
                 return grid.form(rows, terms)
 
             def order(mean):  # u_x, u_y, v_x, v_y
@@ -91,9 +97,10 @@ class Faces:
             ux, uy, vx, vy = order(stress_mean)
             stress = (4 * ux + 2 * vy, uy + vx) if axis == 0 else (uy + vx, 4 * vy + 2 * ux)
             H, B = ([grid.pick(f, *side) for side in sides] for f in (grid.H, grid.B))
-            Hf = {"mean": 0.5 * (H[0] + H[1]), "harmonic": 2 * H[0] * H[1] / (H[0] + H[1])}[thickness]
-            self.faces.append((order(viscosity_mean), stress, [dx**2 * across(c).T for c in (0, 1)], 0.5 * (B[0] + B[1]) * Hf,
-                               Hf < thin))
+            Hf = {"mean": 0.5 * (H[0] + H[1]),
+                  "harmonic": 2 * H[0] * H[1] / (H[0] + H[1])}[thickness]
+            self.faces.append((order(viscosity_mean), stress, [dx**2 * across(c).T for c in (0, 1)],
+                               0.5 * (B[0] + B[1]) * Hf, Hf < thin))
 
     def operator(self, w, eps):
         total = 0
@@ -106,7 +113,8 @@ class Faces:
 
 
 class Elements:
-    """nunatak's elements (kernels/ssa/element.hpp): Gauss points of icy quadrants; viscosity per element, or per point."""
+    """nunatak's elements (kernels/ssa/element.hpp): Gauss points of icy quadrants; viscosity per
+    element, or per point."""
 
     def __init__(self, grid, per_point=False):
         self.grid, self.groups, self.per_point = grid, [], per_point
@@ -128,15 +136,18 @@ class Elements:
                     E[c, opposite] = -1 if icy[opposite] else 0
                 else:
                     E[c, a if icy[a] else b if icy[b] else opposite] = 1
-            BH = np.stack([icy[k] * grid.pick(grid.B * grid.H, j + c[0], i + c[1]) for k, c in enumerate(corners)], axis=1)
+            BH = np.stack([icy[k] * grid.pick(grid.B * grid.H, j + c[0], i + c[1])
+                           for k, c in enumerate(corners)], axis=1)
             points = []
             for g in (g for g in range(4) if icy[g]):
                 x, y = (0.5 + (0.5 if g & bit else -0.5) / np.sqrt(3) for bit in (1, 2))
-                fx, fy = [[1 - x, x][c & 1] for c in range(4)], [[1 - y, y][c >> 1] for c in range(4)]
+                fx, fy = ([[1 - x, x][c & 1] for c in range(4)],
+                          [[1 - y, y][c >> 1] for c in range(4)])
                 N = np.multiply(fx, fy) @ E
                 Nx = np.array([(1 if c & 1 else -1) * fy[c] for c in range(4)]) @ E / grid.dx
                 Ny = np.array([(1 if c & 2 else -1) * fx[c] for c in range(4)]) @ E / grid.dx
-                forms = [grid.form(np.arange(len(j)), [(j + c[0], i + c[1], component, D[k]) for k, c in enumerate(corners)])
+                forms = [grid.form(np.arange(len(j)), [(j + c[0], i + c[1], component, D[k])
+                                                       for k, c in enumerate(corners)])
                          for component in (0, 1) for D in (Nx, Ny)]
                 points.append((forms, BH @ N))
             self.groups.append(points)
@@ -151,17 +162,21 @@ class Elements:
             for (forms, _), e, b in zip(points, e2, BH):
                 ux, uy, vx, vy = forms
                 nuH = sp.diags(b * glen(e, eps) * self.grid.dx**2 / 4)
-                total = total + ux.T @ nuH @ (4 * ux + 2 * vy) + vy.T @ nuH @ (4 * vy + 2 * ux) + (uy + vx).T @ nuH @ (uy + vx)
+                total = (total + ux.T @ nuH @ (4 * ux + 2 * vy) + vy.T @ nuH @ (4 * vy + 2 * ux) +
+                         (uy + vx).T @ nuH @ (uy + vx))
         return total
 
 
 def solve(grid, stencil, force, tauc, start, eps=1e-6 / YEAR, delta=0.01 / YEAR, tolerance=1e-5):
-    """Picard steps, stretched by a half. force, start: (x, y) fields; tauc: yield stress times grounded fraction, Pa."""
-    f, w = (np.stack([field[grid.cells] for field in pair], axis=1).ravel() for pair in (force, start))
+    """Picard steps, stretched by a half. force, start: (x, y) fields; tauc: yield stress times
+    grounded fraction, Pa."""
+    f, w = (np.stack([field[grid.cells] for field in pair], axis=1).ravel()
+            for pair in (force, start))
     for step in range(60):
         beta = tauc[grid.cells] * grid.dx**2 / np.sqrt(w[::2] ** 2 + w[1::2] ** 2 + delta**2)
         A = sp.csc_matrix(stencil.operator(w, eps) + sp.diags(np.repeat(beta, 2)))
-        new = sp.linalg.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01, options={"SymmetricMode": True}).solve(f)
+        new = sp.linalg.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01,
+                             options={"SymmetricMode": True}).solve(f)
         change = np.linalg.norm(new - w) / np.linalg.norm(new)
         w = w + (1.5 if step > 0 else 1) * (new - w)
         if change < tolerance:
@@ -172,19 +187,22 @@ def solve(grid, stencil, force, tauc, start, eps=1e-6 / YEAR, delta=0.01 / YEAR,
 
 
 def driving_force(mask, H, h, b, dx, across_lines=False, level_fronts=True, smooth=False):
-    """Force on each cell, N: - rho g H grad h, differences within one kind of ice, and the pressure on faces without ice."""
+    """Force on each cell, N: - rho g H grad h, differences within one kind of ice, and the pressure
+    on faces without ice."""
     ice = (mask == GROUNDED) | (mask == FLOATING)
     draft = np.where(mask == FLOATING, RHO / RHO_W * H, np.maximum(-b, 0))
     pressure = 0.5 * G * (RHO * H**2 - RHO_W * draft**2)
     force = []
     for e, t in ((X, Y), (Y, X)):
-        slope, count, front, load = np.zeros(H.shape), np.zeros(H.shape), np.zeros(H.shape, bool), np.zeros(H.shape)
+        slope, count, front, load = (np.zeros(H.shape), np.zeros(H.shape), np.zeros(H.shape, bool),
+                                     np.zeros(H.shape))
         for s in (1, -1):
             other = (s * e[0], s * e[1])
             free = ice & ~at(ice, *other)
             same = ice & at(ice, *other) & ((at(mask, *other) == mask) | across_lines)
             rise = own = s * (at(h, *other) - h)
-            if smooth:  # the mean of a bilinear surface over half a cell, as in kernels/ssa/load.hpp
+            # the mean of a bilinear surface over half a cell, as in kernels/ssa/load.hpp
+            if smooth:
                 rise = 0.75 * own
                 for q in (t, (-t[0], -t[1])):
                     known = same & ice & at(same, *q) & at(ice, *q) & (at(mask, *q) == mask)
@@ -198,28 +216,34 @@ def driving_force(mask, H, h, b, dx, across_lines=False, level_fronts=True, smoo
 
 
 def grounded_fraction(ice, F):
-    """Area of each cell where F, linear on eight triangles, is positive (kernels/ssa/element.hpp); F = b + rho/rho_w H."""
+    """Area of each cell where F, linear on eight triangles, is positive (kernels/ssa/element.hpp);
+    F = b + rho/rho_w H."""
     def positive(*f):
         a, b, c = np.sort(np.stack(f), axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            parts = [np.zeros(a.shape), c * c / ((c - a) * (c - b)), 1 - a * a / ((a - b) * (a - c)), np.ones(a.shape)]
+            parts = [np.zeros(a.shape), c * c / ((c - a) * (c - b)),
+                     1 - a * a / ((a - b) * (a - c)), np.ones(a.shape)]
         return np.choose(np.sum(np.stack(f) > 0, axis=0), parts)
 
     total = 0
     for sj in (-1, 1):
         for si in (-1, 1):
-            f, (p, q, r) = [F, at(F, 0, si), at(F, sj, 0), at(F, sj, si)], (at(ice, 0, si), at(ice, sj, 0), at(ice, sj, si))
+            f, (p, q, r) = ([F, at(F, 0, si), at(F, sj, 0), at(F, sj, si)],
+                            (at(ice, 0, si), at(ice, sj, 0), at(ice, sj, si)))
             x = np.where(p, f[1], np.where(r, np.where(q, F - f[2] + f[3], 0.5 * (F + f[3])), F))
             y = np.where(q, f[2], np.where(r, np.where(p, F - f[1] + f[3], 0.5 * (F + f[3])), F))
-            diagonal = np.where(r, f[3], np.where(p & q, f[1] + f[2] - F, np.where(p, f[1], np.where(q, f[2], F))))
+            diagonal = np.where(
+                r, f[3], np.where(p & q, f[1] + f[2] - F, np.where(p, f[1], np.where(q, f[2], F))))
             centre = 0.25 * (F + x + y + diagonal)
-            total = total + 0.125 * (positive(F, 0.5 * (F + x), centre) + positive(F, 0.5 * (F + y), centre))
+            total = total + 0.125 * (
+                positive(F, 0.5 * (F + x), centre) + positive(F, 0.5 * (F + y), centre))
     return np.where(ice, total, 0)
 
 
 def compare(path):
     with netCDF4.Dataset(path) as data:
-        H, b, tauc, B, u, v = (np.array(data[k][:], float) for k in ("thk", "topg", "tauc", "hardav", "uvelbase", "vvelbase"))
+        H, b, tauc, B, u, v = (np.array(data[k][:], float)
+                               for k in ("thk", "topg", "tauc", "hardav", "uvelbase", "vvelbase"))
         dx = float(data["x"][1] - data["x"][0])
     floats, some = b + H <= (1 - RHO / RHO_W) * H, H > 0.01
     mask = np.where(some, np.where(floats, FLOATING, GROUNDED), np.where(floats, OCEAN, 0))
@@ -228,13 +252,15 @@ def compare(path):
     ice = some & np.isin(parts, np.unique(parts[mask == GROUNDED]))  # without icebergs
     # grounded ice far from the shelves does not move: the till of this file is strong
     grid = Grid(ice, ice & binary_dilation(mask == FLOATING, np.ones((3, 3)), 3), H, B, dx)
-    fraction, reference, start = grounded_fraction(ice, b + RHO / RHO_W * H), np.hypot(u, v), (u / YEAR, v / YEAR)
+    fraction, reference, start = (grounded_fraction(ice, b + RHO / RHO_W * H), np.hypot(u, v),
+                                  (u / YEAR, v / YEAR))
 
     def row(name, stencil, force=None, part=fraction, **solver):
         force = driving_force(mask, H, h, b, dx) if force is None else force
         speed = YEAR * solve(grid, stencil, force, tauc * part, start, **solver)
         d = (speed / np.where(reference > 0, reference, 1) - 1)[(reference > 10) & ice]
-        print(f"{name:58s} {100 * np.median(abs(d)):7.2f} {100 * np.quantile(abs(d), 0.9):7.2f} {100 * np.median(d):+7.2f}", flush=True)
+        print(f"{name:58s} {100 * np.median(abs(d)):7.2f} {100 * np.quantile(abs(d), 0.9):7.2f} "
+              f"{100 * np.median(d):+7.2f}", flush=True)
 
     print(f"{'relative difference of speed, %':58s} {'median':>7s} {'p90':>7s} {'signed':>7s}")
     faces, smooth = Faces(grid), driving_force(mask, H, h, b, dx, smooth=True)
@@ -247,8 +273,10 @@ def compare(path):
     row("faces, harmonic mean thickness", Faces(grid, thickness="harmonic"))
     row("faces, stresses: mean of the differences that are there", Faces(grid, stress_mean=True))
     row("faces, viscosity: absent differences count as 0", Faces(grid, viscosity_mean=False))
-    row("faces, surface differenced across grounding lines", faces, driving_force(mask, H, h, b, dx, across_lines=True))
-    row("faces, full surface slope at fronts", faces, driving_force(mask, H, h, b, dx, level_fronts=False))
+    row("faces, surface differenced across grounding lines", faces,
+        driving_force(mask, H, h, b, dx, across_lines=True))
+    row("faces, full surface slope at fronts", faces,
+        driving_force(mask, H, h, b, dx, level_fronts=False))
     row("faces, drag by mask on whole cells", faces, part=mask == GROUNDED)
     row("elements", Elements(grid))
     row("elements, smoothed driving stress: nunatak", Elements(grid), smooth)
@@ -256,7 +284,8 @@ def compare(path):
 
 
 def channel():
-    """Plug flow between walls at levels a i + b j = 0 and K on a periodic grid: error of the speed in the middle."""
+    """Plug flow between walls at levels a i + b j = 0 and K on a periodic grid: error of the speed
+    in the middle."""
     H0, B0, f, dx = 500.0, 2e8, 1000.0, 1e3
     print("error of the speed in the middle, %        cells across    faces  elements")
     for a, b in ((0, 1), (1, 1), (1, 2), (1, 3), (2, 3)):
@@ -273,15 +302,19 @@ def channel():
             exact = 0.5 * (f / (B0 * H0)) ** 3 * half**4
             profile = exact * (1 - ((level - K / 2) / (K / 2)) ** 4)
             along = [inside * t / slant for t in (b, -a)]
-            error = [solve(grid, stencil, [f * dx**2 * t for t in along], 0 * ones, [profile * t for t in along], eps=1e-9 / YEAR)
-                     .max() / exact - 1 for stencil in (Faces(grid, thin=0, floor=0), Elements(grid))]
-            print(f"walls along ({b}, {-a}){K / slant:38.1f} {100 * error[0]:+8.1f} {100 * error[1]:+9.1f}", flush=True)
+            error = [solve(grid, stencil, [f * dx**2 * t for t in along], 0 * ones,
+                           [profile * t for t in along], eps=1e-9 / YEAR) .max() / exact - 1
+                     for stencil in (Faces(grid, thin=0, floor=0), Elements(grid))]
+            print(f"walls along ({b}, {-a}){K / slant:38.1f} {100 * error[0]:+8.1f} "
+                  f"{100 * error[1]:+9.1f}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", nargs="?", help="file with the geometry and a velocity to compare with")
-    parser.add_argument("--channel", action="store_true", help="plug flow between walls at an angle")
+    parser.add_argument("file", nargs="?",
+                        help="file with the geometry and a velocity to compare with")
+    parser.add_argument("--channel", action="store_true",
+                        help="plug flow between walls at an angle")
     args = parser.parse_args()
     if args.channel == (args.file is not None):
         parser.error("expected a file or --channel")

@@ -12,13 +12,15 @@ TOO_MUCH = "too much output"
 
 
 def run(command, seconds, cwd=None, environment=None):
-    """(status, last part of the output) of a command. Status None: it was stopped at its time limit, with all that it had started;
-    TOO_MUCH: stopped in the same way because of its output."""
+    """(status, last part of the output) of a command. Status None: it was stopped at its time
+    limit, with all that it had started; TOO_MUCH: stopped in the same way because of its output."""
     kept, total, end, status = bytearray(), 0, time.monotonic() + seconds, None
-    with subprocess.Popen([str(word) for word in command], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    with subprocess.Popen([str(word) for word in command], cwd=cwd, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=environment, start_new_session=True) as process:
         try:
-            while (left := end - time.monotonic()) > 0 and select.select([process.stdout], [], [], left)[0]:
+            while ((left := end - time.monotonic()) > 0 and
+                   select.select([process.stdout], [], [], left)[0]):
                 part = os.read(process.stdout.fileno(), 1 << 16)
                 if not part:
                     status = process.wait(max(end - time.monotonic(), 0))
@@ -38,7 +40,8 @@ def run(command, seconds, cwd=None, environment=None):
 
 
 def kill_session(leader):
-    """Of a process that leads it, with all that it has started: mpiexec gives each rank a process group of its own."""
+    """Of a process that leads it, with all that it has started: mpiexec gives each rank a process
+    group of its own."""
     os.killpg(leader, signal.SIGKILL)
     for pid in map(int, filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ())):
         with contextlib.suppress(OSError):  # it has ended

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The ice of tiny: its thickness as a map, and along the middle row next to the dome from which it started.
+"""The ice of tiny: its thickness as a map, and along the middle row next to the dome from which it
+started.
 
     picture.py tiny.nc tiny.png        needs matplotlib and netCDF4
 """
@@ -15,7 +16,8 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", help="of tiny.cpp, tiny.py or tiny.f90")
     parser.add_argument("picture", help="PNG")
     arguments = parser.parse_args()
@@ -26,7 +28,9 @@ def main():
     figure.colorbar(ice, label="thickness, m")
     left.set(xlabel="x, km", ylabel="y, km", aspect="equal")
     r = np.abs(np.linspace(x[0], x[-1], 1201))
-    right.plot(np.linspace(x[0], x[-1], 1201), 3600 * np.maximum(1 - (r / 750) ** (4 / 3), 0) ** (3 / 7), "k--", lw=0.9, label="start: Halfar's dome")
+    right.plot(np.linspace(x[0], x[-1], 1201),
+               3600 * np.maximum(1 - (r / 750) ** (4 / 3), 0) ** (3 / 7), "k--", lw=0.9,
+               label="start: Halfar's dome")
     right.plot(x, thk[len(y) // 2], "o-", color="#0072B2", ms=3, label="end")
     right.set(xlabel="x, km", ylabel="thickness at y = 0, m")
     right.legend(frameon=False)

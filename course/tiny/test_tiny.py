@@ -1,4 +1,5 @@
-"""reference.txt is nunatak's field, and tiny.cpp (both halos), tiny.py and tiny.f90 reproduce it to round-off. Broken ones are found."""
+"""reference.txt is nunatak's field, and tiny.cpp (both halos), tiny.py and tiny.f90 reproduce it to
+round-off. Broken ones are found."""
 
 import importlib.util
 import os
@@ -16,11 +17,14 @@ from holes import lab_of, skeletons  # noqa: E402
 
 
 def test_the_reference_is_the_field_of_nunatak(tmp_path):
-    options = "-init dome -stress sia -energy off -ocean none -grid_dx 100km -run_years 1000 -dt_max 1000 -o n.nc"
-    subprocess.run([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", os.environ["NUNATAK"], *options.split()], cwd=tmp_path, check=True)
+    options = ("-init dome -stress sia -energy off -ocean none -grid_dx 100km -run_years 1000 "
+               "-dt_max 1000 -o n.nc")
+    subprocess.run([*shlex.split(os.environ["NUNATAK_MPIEXEC"]), "2", os.environ["NUNATAK"],
+                    *options.split()], cwd=tmp_path, check=True)
     with netCDF4.Dataset(tmp_path / "n.nc") as file:
         thk = file["thk"][0]
-    assert check.compare({(j, i): float(thk[j, i]) for j in range(check.M) for i in range(check.M)}, check.reference()) is None
+    assert check.compare({(j, i): float(thk[j, i]) for j in range(check.M) for i in range(check.M)},
+                         check.reference()) is None
     assert len(check.reference()) > 200
 
 
@@ -33,7 +37,8 @@ def test_it_reproduces_the_field(name):
 
 @pytest.mark.parametrize("write", ["serial", "direct"])
 def test_who_writes_does_not_matter(write, monkeypatch):
-    monkeypatch.setitem(check.OPTIONS, "tiny.cpp", ("-check", "-dx {dx} -years {years} -o {file} -write " + write))
+    monkeypatch.setitem(check.OPTIONS, "tiny.cpp",
+                        ("-check", "-dx {dx} -years {years} -o {file} -write " + write))
     assert check.failures("tiny.cpp", check.HERE / "tiny.cpp") == []
 
 

@@ -18,7 +18,8 @@ COMM = MPI.COMM_WORLD
 
 
 class Grid:
-    """Rows ys..ys+ym-1 and columns xs..xs+xm-1 belong to this rank, at the indices 1..ym and 1..xm of its arrays."""
+    """Rows ys..ys+ym-1 and columns xs..xs+xm-1 belong to this rank, at the indices 1..ym and 1..xm
+    of its arrays."""
 
     def __init__(self, dx, px):
         self.dx, self.M = dx, round(2.0 * HALF_WIDTH / dx) + 1
@@ -52,8 +53,10 @@ def move(cells, to, ghosts, source):
 
 
 def fill_ghosts(g, a):
-    """Columns first, then rows with the ghosts at their ends: corners need no messages of their own."""
-    # lab 11 begin: columns to west and east, then rows to south and north | stub: sys.exit("lab 11: not written yet")
+    """Columns first, then rows with the ghosts at their ends: corners need no messages of their
+    own."""
+    # lab 11 begin: columns to west and east, then rows to south and north | stub: sys.exit("lab 11:
+    # not written yet")
     move(a[1:-1, 1], g.west, a[1:-1, -1], g.east)
     move(a[1:-1, -2], g.east, a[1:-1, 0], g.west)
     move(a[1, :], g.south, a[-1, :], g.north)
@@ -62,32 +65,40 @@ def fill_ghosts(g, a):
 
 
 def check_ghosts(g):
-    """Exchanges the cells' numbers in the grid and looks at every ghost; returns how many are wrong."""
+    """Exchanges the cells' numbers in the grid and looks at every ghost; returns how many are
+    wrong."""
     a = g.field()
-    J, I = np.meshgrid(np.arange(g.ys - 1, g.ys + g.ym + 1), np.arange(g.xs - 1, g.xs + g.xm + 1), indexing="ij")
+    J, I = np.meshgrid(np.arange(g.ys - 1, g.ys + g.ym + 1), np.arange(g.xs - 1, g.xs + g.xm + 1),
+                       indexing="ij")
     inside = (J >= 0) & (I >= 0) & (J < g.M) & (I < g.M)
     a[1:-1, 1:-1] = (J * g.M + I)[1:-1, 1:-1]
     fill_ghosts(g, a)
     wrong = np.argwhere(inside & (a != J * g.M + I))
     for j, i in wrong[:3]:
-        side = ("south" if j == 0 else "north" if j > g.ym else "") + ("west" if i == 0 else "east" if i > g.xm else "")
-        print(f"rank {COMM.rank}, cell (j {j}, i {i}), {'from the ' + side if side else 'its own'}: "
-              f"expected {J[j, i] * g.M + I[j, i]}, found {a[j, i]:g}", file=sys.stderr, flush=True)
+        side = (("south" if j == 0 else "north" if j > g.ym else "") +
+                ("west" if i == 0 else "east" if i > g.xm else ""))
+        print(
+            f"rank {COMM.rank}, cell (j {j}, i {i}), {'from the ' + side if side else 'its own'}: "
+            f"expected {J[j, i] * g.M + I[j, i]}, found {a[j, i]:g}", file=sys.stderr, flush=True)
     return COMM.allreduce(len(wrong))
 
 
 def flux(H_a, H_b, s, t):
-    """(flux in m2 s-1 through faces between cells of thickness H_a and H_b, diffusivity), as arrays."""
+    """(flux in m2 s-1 through faces between cells of thickness H_a and H_b, diffusivity), as
+    arrays."""
     D = GAMMA * (0.5 * (H_a + H_b)) ** 5 * (s * s + t * t)
     return -D * s, D
 
 
 def fluxes(g, H):
-    """q_x (ym, xm + 1) and q_y (ym + 1, xm) on all faces of the owned cells, and the largest diffusivity. Needs ghosts of H."""
-    # lab 11 begin: q_x, q_y and D_max of all faces, by flux() | stub: sys.exit("lab 11: not written yet")
+    """q_x (ym, xm + 1) and q_y (ym + 1, xm) on all faces of the owned cells, and the largest
+    diffusivity. Needs ghosts of H."""
+    # lab 11 begin: q_x, q_y and D_max of all faces, by flux() | stub: sys.exit("lab 11: not written
+    # yet")
     along_y, along_x = H[2:, :] - H[:-2, :], H[:, 2:] - H[:, :-2]  # over two cells
     west, east = H[1:-1, :-1], H[1:-1, 1:]
-    q_x, D_x = flux(west, east, (east - west) / g.dx, (along_y[:, :-1] + along_y[:, 1:]) / (4 * g.dx))
+    q_x, D_x = flux(west, east, (east - west) / g.dx,
+                    (along_y[:, :-1] + along_y[:, 1:]) / (4 * g.dx))
     south, north = H[:-1, 1:-1], H[1:, 1:-1]
     q_y, D_y = flux(south, north, (north - south) / g.dx, (along_x[:-1] + along_x[1:]) / (4 * g.dx))
     D_max = max(D_x.max(), D_y.max())
@@ -121,11 +132,14 @@ def write(g, H, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dx", type=float, default=80.0, help="km")
     parser.add_argument("--years", type=float, default=1000.0)
-    parser.add_argument("--px", type=int, default=0, help="ranks along x (0: as square as possible)")
-    parser.add_argument("--check", action="store_true", help="look at every ghost of an exchange, and end")
+    parser.add_argument("--px", type=int, default=0,
+                        help="ranks along x (0: as square as possible)")
+    parser.add_argument("--check", action="store_true",
+                        help="look at every ghost of an exchange, and end")
     parser.add_argument("-o", default="tiny.nc", help="NetCDF file")
     options = parser.parse_args()
     g = Grid(1e3 * options.dx, options.px)

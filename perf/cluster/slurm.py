@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Starts the distribution's Slurm in the machine room: slurmctld on node1, a slurmd on every node. Called by `cluster slurm`.
+"""Starts the distribution's Slurm in the machine room: slurmctld on node1, a slurmd on every node.
+Called by `cluster slurm`.
 
-No munge: the room trusts itself (auth/none). Without root the daemons are told that they have no groups (nogroups.cpp). Then `cluster run node1 srun -N 4 --mpi=pmix PROGRAM`, and sbatch, squeue, scancel as
-anywhere; SLURM_CONF is set by `cluster run`.
+No munge: the room trusts itself (auth/none). Without root the daemons are told that they have no
+groups (nogroups.cpp). Then `cluster run node1 srun -N 4 --mpi=pmix PROGRAM`, and sbatch, squeue,
+scancel as anywhere; SLURM_CONF is set by `cluster run`.
 """
 import json
 import os
@@ -57,18 +59,24 @@ def on(host, *words):
 
 
 def idle_nodes():
-    done = subprocess.run(on("node1", "timeout", "2", "sinfo", "-h", "-t", "idle", "-o", "%D"), capture_output=True, text=True,
-                          env={"NUNATAK_CLUSTER": str(state), "SLURM_CONF": str(folder / "slurm.conf"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
-    return int(done.stdout.strip() or 0) if done.returncode == 0 and done.stdout.strip().isdigit() else 0
+    done = subprocess.run(
+        on("node1", "timeout", "2", "sinfo", "-h", "-t", "idle", "-o", "%D"), capture_output=True,
+        text=True, env={"NUNATAK_CLUSTER": str(state), "SLURM_CONF": str(folder / "slurm.conf"),
+                        "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+    return (int(done.stdout.strip() or 0) if done.returncode == 0 and
+            done.stdout.strip().isdigit() else 0)
 
 
 def main():
     for name in ("state", "cgroup"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    lines = [f"NodeName={host} NodeAddr={address} CPUs=4 RealMemory=2000 State=UNKNOWN" for host, address in nodes.items()]
-    partition = f"PartitionName=all Nodes={','.join(nodes)} Default=YES MaxTime=60 State=UP OverSubscribe=NO"
+    lines = [f"NodeName={host} NodeAddr={address} CPUs=4 RealMemory=2000 State=UNKNOWN"
+             for host, address in nodes.items()]
+    partition = (f"PartitionName=all Nodes={','.join(nodes)} Default=YES MaxTime=60 State=UP "
+                 "OverSubscribe=NO")
     (folder / "slurm.conf").write_text(CONFIGURATION + "\n".join([*lines, partition]) + "\n")
-    # slurmd wants a cgroup plugin even if nothing uses it: v1, on an empty folder and not on the machine's
+    # slurmd wants a cgroup plugin even if nothing uses it: v1, on an empty folder and not on the
+    # machine's
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
                                         f"CgroupMountpoint={folder}/cgroup\nConstrainCores=no\n")
     if not may_set_groups():

@@ -1,4 +1,5 @@
-"""The benchmark (docs/benchmark.md) as a test of ReFrame in the style of the EESSI test suite: a size is a test, on its most nodes.
+"""The benchmark (docs/benchmark.md) as a test of ReFrame in the style of the EESSI test suite: a
+size is a test, on its most nodes.
 
     reframe -C SITE.py -c perf/reframe/benchmark.py --tag CI -r -S program=/path/of/nunatak
 """
@@ -7,7 +8,8 @@ import pathlib
 import sys
 
 import reframe as rfm
-from reframe.core.builtins import parameter, performance_function, run_after, sanity_function, variable
+from reframe.core.builtins import (parameter, performance_function, run_after, sanity_function,
+                                   variable)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from scaling_study import points, submission  # noqa: E402
@@ -23,19 +25,25 @@ class NunatakBenchmark(rfm.RunOnlyRegressionTest):
     @run_after("init")
     def choose(self):
         self.rules = submission.rules_of(self.size)
-        one = [p for p in points.points_of(self.rules) if p["options"].get("io_format") != "null"][-1]
+        one = [p
+               for p in points.points_of(self.rules) if p["options"].get("io_format") != "null"][-1]
         self.descr = f"simulated years per day to the last durable byte, size {self.size}"
         self.tags |= {"CI"} if self.size == "XS" else set()
-        self.num_tasks, self.num_tasks_per_node, self.num_cpus_per_task = one["ranks"], one["ranks_per_node"], one["threads"]
+        self.num_tasks, self.num_tasks_per_node, self.num_cpus_per_task = (one["ranks"],
+                                                                           one["ranks_per_node"],
+                                                                           one["threads"])
         self.time_limit = self.rules["time_limit"]
         self.executable = self.program
-        self.executable_opts = [word for name, value in one["options"].items() for word in (f"-{name}", value)] + ["-report", "report.json"]
+        self.executable_opts = [word for name, value in one["options"].items()
+                                for word in (f"-{name}", value)] + ["-report", "report.json"]
 
     @sanity_function
     def fields_are_right(self):
-        found = submission.hash_of(submission.sums_of((pathlib.Path(self.stagedir) / "manifest.jsonl").read_text()))
+        found = submission.hash_of(
+            submission.sums_of((pathlib.Path(self.stagedir) / "manifest.jsonl").read_text()))
         return self.rules["fields"] in (found, submission.UNKNOWN)
 
     @performance_function("years/day")
     def sypd(self):
-        return submission.sypd({"report": json.loads((pathlib.Path(self.stagedir) / "report.json").read_text())})
+        return submission.sypd(
+            {"report": json.loads((pathlib.Path(self.stagedir) / "report.json").read_text())})

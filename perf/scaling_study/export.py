@@ -1,8 +1,10 @@
 """`perf/study export`: what was measured, run by run, for other programs.
 
   csv      a row for each part of each run: a table for spreadsheets, pandas, R
-  extrap   a file in the text format of Extra-P (https://github.com/extra-p/extrap) for each curve: its parameter p is the number of cores,
-           its regions are the parts of the run, and each repetition is a value. Time that passed is left out where it says nothing.
+  extrap   a file in the text format of Extra-P (https://github.com/extra-p/extrap) for each curve:
+  its parameter p is the number of cores,
+           its regions are the parts of the run, and each repetition is a value. Time that passed is
+           left out where it says nothing.
 """
 import pathlib
 import re
@@ -10,8 +12,8 @@ import sys
 
 from . import load, parts, work
 
-COLUMNS = [*parts.POINT, "repetition", "part", "kind", "slowest", "mean", "processor", "useful", "fraction", "oversubscribed", "shared_cores",
-           "disturbed", "comparable", "tools"]
+COLUMNS = [*parts.POINT, "repetition", "part", "kind", "slowest", "mean", "processor", "useful",
+           "fraction", "oversubscribed", "shared_cores", "disturbed", "comparable", "tools"]
 METRICS = {"time": "slowest", "processor_time": "processor"}  # s, of the slowest rank
 
 
@@ -47,13 +49,15 @@ def write_extrap(folder, runs):
 
 
 def text_of(rows):
-    """Of one curve: the points with fewest to most cores, then each part and metric that is known at all of them."""
+    """Of one curve: the points with fewest to most cores, then each part and metric that is known
+    at all of them."""
     cores = sorted(rows.cores.unique())
     lines = ["PARAMETER p", "POINTS " + " ".join(f"( {n} )" for n in cores)]
     largest = rows[rows.kind != "within"].groupby("part", sort=False).fraction.max()
     for part in largest[largest >= parts.SMALL].index:
         for metric, column in METRICS.items():
-            of_part = rows[(rows.part == part) & (rows.comparable if metric == "time" else rows.kind != "within")]
+            of_part = rows[(rows.part == part) & (rows.comparable if metric == "time"
+                                                  else rows.kind != "within")]
             data = [of_part[of_part.cores == n][column].dropna() for n in cores]
             if all(map(len, data)):
                 lines += ["", f"REGION {part.replace(' ', '_')}", f"METRIC {metric}"]

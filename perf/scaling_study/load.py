@@ -1,7 +1,9 @@
-"""Results folders of a study, as `perf/study run` writes them: the runs that can be used, and a sentence for each that cannot.
+"""Results folders of a study, as `perf/study run` writes them: the runs that can be used, and a
+sentence for each that cannot.
 
-A folder holds study.yaml, machine.json, runs.jsonl and reports/. A run is a line of runs.jsonl; of lines with the same point and
-repetition the last one that was ok counts, else the last. work.py reads the runs next (did all do the same?), then parts.py.
+A folder holds study.yaml, machine.json, runs.jsonl and reports/. A run is a line of runs.jsonl; of
+lines with the same point and repetition the last one that was ok counts, else the last. work.py
+reads the runs next (did all do the same?), then parts.py.
 """
 import os
 import pathlib
@@ -10,15 +12,18 @@ import sys
 
 from . import parts, study_file, texts, tools
 
-KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str, "vary": dict, "threads": int,
-         "oversubscribed": bool, "reason": str, "cells": int, "shared_cores": bool, "load_average": list, "cpu_MHz": list,
-         "others_running": int, "steal": float, "raw": dict, "triad": dict, "energy_J": float, "tools": dict}
-DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None, "shared_cores": False, "load_average": None,
-            "cpu_MHz": None, "others_running": None, "steal": None, "raw": None, "triad": None, "energy_J": None, "tools": None}
+KINDS = {"point": str, "mode": str, "nodes": int, "ranks": int, "repetition": int, "status": str,
+         "vary": dict, "threads": int, "oversubscribed": bool, "reason": str, "cells": int,
+         "shared_cores": bool, "load_average": list, "cpu_MHz": list, "others_running": int,
+         "steal": float, "raw": dict, "triad": dict, "energy_J": float, "tools": dict}
+DEFAULTS = {"vary": {}, "threads": 1, "oversubscribed": False, "reason": "", "cells": None,
+            "shared_cores": False, "load_average": None, "cpu_MHz": None, "others_running": None,
+            "steal": None, "raw": None, "triad": None, "energy_J": None, "tools": None}
 
 
 class Study:
-    """One folder: `name` is its own among those of the page, `runs` are those that are ok, each with its `report`; `model`: ladder.py."""
+    """One folder: `name` is its own among those of the page, `runs` are those that are ok, each
+    with its `report`; `model`: ladder.py."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -48,7 +53,8 @@ def read(folder):
     lines = read_lines(study)
     if lines is None:
         return study
-    study.settings = study_file.plain(read_mapping(study, "study.yaml", lambda text: study_file.of_text("study.yaml", text)))
+    study.settings = study_file.plain(
+        read_mapping(study, "study.yaml", lambda text: study_file.of_text("study.yaml", text)))
     study.machine = read_mapping(study, "machine.json", texts.parsed)
     runs = {}
     for run in lines:
@@ -68,7 +74,8 @@ def read_mapping(study, name, parse):
         study.complain(f"{name} cannot be read ({texts.one_line(error)}); the page does without")
         return {}
     if not isinstance(value, dict):
-        study.complain(f"{name}: expected names and values, found {type(value).__name__}; the page does without")
+        study.complain(f"{name}: expected names and values, found {type(value).__name__}; the page "
+                       "does without")
         return {}
     return value
 
@@ -86,7 +93,8 @@ def read_lines(study):
         try:
             runs.append(checked(texts.parsed(line)))
         except ValueError as error:
-            study.complain(f"runs.jsonl, line {number} is left out: {texts.one_line(error)} (the study was killed while it wrote?)")
+            study.complain(f"runs.jsonl, line {number} is left out: {texts.one_line(error)} (the "
+                           "study was killed while it wrote?)")
     if not runs:
         study.complain("runs.jsonl holds no run")
     return runs
@@ -97,12 +105,14 @@ def checked(run):
         raise ValueError(f"expected a run, found {type(run).__name__}")
     run = {**DEFAULTS, **run}
     for name, kind in KINDS.items():
-        if not isinstance(run.get(name), kind) and not (run.get(name) is None and DEFAULTS.get(name, 0) is None):
+        if (not isinstance(run.get(name), kind) and
+            not (run.get(name) is None and DEFAULTS.get(name, 0) is None)):
             raise ValueError(f"expected {name} ({kind.__name__}), found {run.get(name)!r}")
     if run["mode"] not in ("strong", "weak"):
         raise ValueError(f"expected mode strong or weak, found {run['mode']!r}")
     for name in ("load_average", "cpu_MHz"):
-        if run[name] is not None and not (len(run[name]) == 2 and all(map(parts.is_number, run[name]))):
+        if (run[name] is not None and
+            not (len(run[name]) == 2 and all(map(parts.is_number, run[name])))):
             raise ValueError(f"expected {name} before and after the run, found {run[name]!r}")
     for name in ("nodes", "ranks", "threads", "cells"):
         if run[name] is not None and run[name] < 1:
@@ -111,13 +121,15 @@ def checked(run):
 
 
 def file_of(study, run, what):
-    """The path of the report or the manifest of a run, which is a file of the folder; a ValueError says what else it is."""
+    """The path of the report or the manifest of a run, which is a file of the folder; a ValueError
+    says what else it is."""
     name = str(run.get(what))
     if not re.fullmatch(r"reports/(?!\.{1,2}$)[^/\0]+", name):
         raise ValueError(f"expected a {what} in the folder reports, found '{name}'")
     path = study.folder / name
     if not os.path.realpath(path).startswith(os.path.join(os.path.realpath(study.folder), "")):
-        raise ValueError(f"expected a {what} in the folder reports, found '{name}', a link out of it")
+        raise ValueError(
+            f"expected a {what} in the folder reports, found '{name}', a link out of it")
     try:
         texts.expect_regular(os.stat(path))
     except OSError as error:
@@ -150,12 +162,15 @@ def add_run(study, run):
     try:
         samples = parts.samples(report)
     except KeyError as error:
-        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io, found none of its part {error}")
+        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io, found "
+                       f"none of its part {error}")
         return
     except (TypeError, AttributeError, ValueError) as error:
-        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: {texts.one_line(error)}")
+        study.complain(f"{who}: {run['report']}: expected a report of nunatak or nunatak-io: "
+                       f"{texts.one_line(error)}")
         return
-    study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"], "cores_per_node": study.cores_per_node, "report": report, "samples": samples,
+    study.runs.append({**run, "who": who, "cores": run["ranks"] * run["threads"],
+                       "cores_per_node": study.cores_per_node, "report": report, "samples": samples,
                        "curve": curve(run["vary"])})
 
 
@@ -164,7 +179,8 @@ def curve(vary):
 
 
 def usable(studies, what):
-    """Those with runs, under names that tell them apart; says what is wrong with the others, and if none is left."""
+    """Those with runs, under names that tell them apart; says what is wrong with the others, and if
+    none is left."""
     for sentence in (sentence for study in studies for sentence in study.complaints):
         print(f"study: {sentence}", file=sys.stderr)
     used = [study for study in studies if study.runs]
@@ -175,10 +191,12 @@ def usable(studies, what):
 
 
 def name_apart(studies):
-    """Short names that tell the machines of several folders apart: the system, then what else differs, then the folder."""
-    for names in ([str(s.machine.get("name") or s.machine.get("system") or s.folder.name) for s in studies],
-                  [" ".join(str(s.machine[k]) for k in ("system", "network") if s.machine.get(k)) or s.name for s in studies],
-                  [s.folder.name for s in studies], [str(s.folder) for s in studies]):
+    """Short names that tell the machines of several folders apart: the system, then what else
+    differs, then the folder."""
+    for names in (
+        [str(s.machine.get("name") or s.machine.get("system") or s.folder.name) for s in studies],
+        [" ".join(str(s.machine[k]) for k in ("system", "network") if s.machine.get(k)) or s.name
+         for s in studies], [s.folder.name for s in studies], [str(s.folder) for s in studies]):
         names = [name + tools.with_words(study) for name, study in zip(names, studies)]
         if len(set(names)) == len(names):
             break

@@ -1,4 +1,5 @@
-"""Where a study runs: the systems that `perf/study run --system` knows, and what machine.json says of them."""
+"""Where a study runs: the systems that `perf/study run --system` knows, and what machine.json says
+of them."""
 import hashlib
 import os
 import pathlib
@@ -17,11 +18,14 @@ import cluster_state  # noqa: E402
 OWN = ("local", "cluster", "slurm")
 MOST_WATTS = 500  # of a socket
 # Shell: the cores of a node, without those that a process may not use; hardware threads are none
-CORES = """{ grep Cpus_allowed_list /proc/self/status; lscpu -p=CPU,SOCKET,CORE 2>/dev/null; } | awk -F'[:,[:space:]]+' '
-/^Cpus/ { for (k = 2; k <= NF; ++k) if ((n = split($k, ends, "-")) > 0) for (c = ends[1]; c <= ends[n]; ++c) { may[c]; ++threads } }
+CORES = """{ grep Cpus_allowed_list /proc/self/status; lscpu -p=CPU,SOCKET,CORE 2>/dev/null; } |
+awk -F'[:,[:space:]]+' '
+/^Cpus/ { for (k = 2; k <= NF; ++k) if ((n = split($k, ends, "-")) > 0)
+            for (c = ends[1]; c <= ends[n]; ++c) { may[c]; ++threads } }
 /^[0-9]/ && ($1 in may) && !seen[$2, $3]++ { ++cores }
 END { print cores ? cores : threads }'"""
-POLLS = {"local": "5", "cluster": "5"}  # least looks per second at a job that runs; of batch systems ReFrame's own
+# least looks per second at a job that runs; of batch systems ReFrame's own
+POLLS = {"local": "5", "cluster": "5"}
 
 
 class System:
@@ -35,16 +39,19 @@ class System:
         elif dot:
             self.site = pathlib.Path(f"{file}.py").resolve()
             if not self.site.is_file():
-                raise StudyError(f"--system: file '{file}.py': expected a site file of ReFrame, found none")
+                raise StudyError(
+                    f"--system: file '{file}.py': expected a site file of ReFrame, found none")
             self.name = self.site.stem
         else:
-            raise StudyError(f"--system: expected local, cluster, slurm or a site file of ReFrame (SITE.py), found '{words}'")
+            raise StudyError("--system: expected local, cluster, slurm or a site file of ReFrame "
+                             f"(SITE.py), found '{words}'")
         if self.name == "slurm" and not all(map(shutil.which, ("sbatch", "srun"))):
             raise StudyError("--system slurm: expected sbatch and srun in the PATH, found none")
         if self.name == "slurm":
             expect_controller()
         if os.path.expandvars(self.site) != str(self.site):
-            raise StudyError(f"--system: file '{self.site}': expected a path without a variable, as ReFrame would replace it, found one")
+            raise StudyError(f"--system: file '{self.site}': expected a path without a variable, "
+                             "as ReFrame would replace it, found one")
         self.local, self.cluster = self.name == "local", self.name == "cluster"
 
     @property
@@ -59,7 +66,8 @@ class System:
 def expect_controller():
     """Says in one sentence that Slurm does not answer, which every job would say at length."""
     try:
-        asked = subprocess.run(["sinfo", "--noheader"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        asked = subprocess.run(["sinfo", "--noheader"], stdin=subprocess.DEVNULL,
+                               capture_output=True, text=True, timeout=60, check=False)
         why = texts.one_line(asked.stderr) if asked.returncode != 0 else None
     except OSError:  # no sinfo
         return
@@ -71,7 +79,8 @@ def expect_controller():
 
 def cluster_words(study, nodes):
     """The arguments of `cluster up`."""
-    return ["-n", str(nodes), *[word for name, value in study["cluster"].items() for word in (f"--{name.replace('_', '-')}", value)]]
+    return ["-n", str(nodes), *[word for name, value in study["cluster"].items()
+                                for word in (f"--{name.replace('_', '-')}", value)]]
 
 
 def study_name(output):
@@ -96,19 +105,25 @@ def emulated_description(folder):
 
 
 def rate(text):
-    return re.sub(r"^([0-9.]+)\s*([kmg])bit$", lambda m: f"{m[1]} {m[2].upper() if m[2] != 'k' else 'k'}bit/s", text)
+    return re.sub(r"^([0-9.]+)\s*([kmg])bit$",
+                  lambda m: f"{m[1]} {m[2].upper() if m[2] != 'k' else 'k'}bit/s", text)
 
 
 def facts_of(system, nodes, cluster, facts):
-    """machine.json except for the versions, which come with the first report. `facts`: the lines that a job wrote of its node."""
+    """machine.json except for the versions, which come with the first report. `facts`: the lines
+    that a job wrote of its node."""
     kernel, cores, cpu, file_system, sockets, accelerators = (facts + [""] * 6)[:6]
     cores, sockets = (int(number) if number.isdigit() else None for number in (cores, sockets))
-    machine = {"system": system.name, "nodes": nodes, "cores_per_node": cores, **({"sockets_per_node": sockets} if sockets else {}),
-               "accelerators_per_node": accelerators.strip() or "no NVIDIA GPU", "cpu": cpu.partition(":")[2].strip(), "kernel": kernel,
+    machine = {"system": system.name, "nodes": nodes, "cores_per_node": cores,
+               **({"sockets_per_node": sockets} if sockets else {}),
+               "accelerators_per_node": accelerators.strip() or "no NVIDIA GPU",
+               "cpu": cpu.partition(":")[2].strip(), "kernel": kernel,
                "file_system": file_system, "network": None, "emulated": cluster is not None}
     if cluster:
-        servers = f"{cluster['servers']} servers of {rate(cluster['server_rate'])}, stripes of {cluster['stripe'] / 2**20:g} MiB"
-        machine.update(cores_per_node=1, physical_cores=cores, network=f"{rate(cluster['rate'])}, {cluster['latency_us']:g} us",
+        servers = (f"{cluster['servers']} servers of {rate(cluster['server_rate'])}, stripes of "
+                   f"{cluster['stripe'] / 2**20:g} MiB")
+        machine.update(cores_per_node=1, physical_cores=cores,
+                       network=f"{rate(cluster['rate'])}, {cluster['latency_us']:g} us",
                        file_system=f"emulated, {servers}" if cluster["servers"] else file_system)
     return machine
 
@@ -116,33 +131,42 @@ def facts_of(system, nodes, cluster, facts):
 def software_of(report):
     """MPI, its MPI-IO and the versions of all libraries, as nunatak or nunatak-io reports them."""
     if "versions" in report:
-        return {"mpi": report["versions"].get("MPI"), "mpi_io": report.get("output", {}).get("mpi_io"), "versions": report["versions"]}
+        return {"mpi": report["versions"].get("MPI"),
+                "mpi_io": report.get("output", {}).get("mpi_io"), "versions": report["versions"]}
     host = report.get("host", {})
     return {"mpi": host.get("mpi"), "mpi_io": host.get("mpi_io"),
-            "versions": {"nunatak": report.get("version"), "MPI": host.get("mpi"), **host.get("libraries", {})}}
+            "versions": {"nunatak": report.get("version"), "MPI": host.get("mpi"),
+                         **host.get("libraries", {})}}
 
 
 def energy(run):
-    """Joules that the sockets of a run on one node took: from the energy and range (uJ) of each before it, and after it. A counter begins
-    anew at the end of its range; what may have done so twice says nothing."""
+    """Joules that the sockets of a run on one node took: from the energy and range (uJ) of each
+    before it, and after it. A counter begins anew at the end of its range; what may have done so
+    twice says nothing."""
     found = [int(word) for word in run.get("energy", "").split()]
     n, most = len(found) // 4, MOST_WATTS * 1e6 * (run.get("elapsed") or 0)
-    if run["nodes"] > 1 or n == 0 or len(found) != 4 * n or any(most > found[2 * k + 1] for k in range(n)):
+    if (run["nodes"] > 1 or n == 0 or len(found) != 4 * n or
+        any(most > found[2 * k + 1] for k in range(n))):
         return {}
-    return {"energy_J": sum((found[2 * (n + k)] - found[2 * k]) % (found[2 * k + 1] + 1) for k in range(n)) / 1e6}
+    return {"energy_J": sum((found[2 * (n + k)] - found[2 * k]) % (found[2 * k + 1] + 1)
+                            for k in range(n)) / 1e6}
 
 
 def core_marks(machine, run):
     """Marks of a run whose ranks do not have a core each."""
     if machine["emulated"]:
-        busy = run["ranks"] * run["threads"]  # its disks need a core, from two nodes on its network, too
-        return {"oversubscribed": False, "shared_cores": run["nodes"] > 1 or machine["physical_cores"] is None or busy >= machine["physical_cores"]}
+        # its disks need a core, from two nodes on its network, too
+        busy = run["ranks"] * run["threads"]
+        return {"oversubscribed": False, "shared_cores": run["nodes"] > 1 or
+                machine["physical_cores"] is None or busy >= machine["physical_cores"]}
     cores = machine["cores_per_node"]
-    return {"oversubscribed": cores is not None and run["ranks_per_node"] * run["threads"] > cores, "shared_cores": False}
+    return {"oversubscribed": cores is not None and run["ranks_per_node"] * run["threads"] > cores,
+            "shared_cores": False}
 
 
 def own_cluster(system, output):
-    """The folder of state of the emulated cluster, if runs happen on one: the study's own, or that whose Slurm runs them."""
+    """The folder of state of the emulated cluster, if runs happen on one: the study's own, or that
+    whose Slurm runs them."""
     if system.cluster:
         return cluster_folder(output)
     return None if system.local else os.environ.get("NUNATAK_CLUSTER")

@@ -1,7 +1,9 @@
-"""The key `paper` of a study: what a paper found, and what the points of this study show of it, with a verdict.
+"""The key `paper` of a study: what a paper found, and what the points of this study show of it,
+with a verdict.
 
-A ratio is the time of one curve (`of`) over that of another (`over`): how many times as long it takes, or, where the paper has
-per cent, how much of it is saved. Where nodes share cores, computing is compared by processor time, as everywhere on the page.
+A ratio is the time of one curve (`of`) over that of another (`over`): how many times as long it
+takes, or, where the paper has per cent, how much of it is saved. Where nodes share cores, computing
+is compared by processor time, as everywhere on the page.
 """
 import itertools
 import math
@@ -10,9 +12,11 @@ import re
 from . import page, parts, plots, study_file
 
 AGREES = "same direction"  # of a paper without a figure
-SAME, SMALLER, LARGER = f"{AGREES}, within a factor of two", f"{AGREES}, smaller", f"{AGREES}, larger"
+SAME, SMALLER, LARGER = (f"{AGREES}, within a factor of two", f"{AGREES}, smaller",
+                         f"{AGREES}, larger")
 ALIKE = 1.05  # what one repetition cannot tell from 1
-REVERSE, NONE, UNSHOWN, UNREAD = "reverse", "no difference here", "cannot be shown here", "the paper was not read for it"
+REVERSE, NONE, UNSHOWN, UNREAD = ("reverse", "no difference here", "cannot be shown here",
+                                  "the paper was not read for it")
 
 
 def read(study):
@@ -20,7 +24,8 @@ def read(study):
     given = study.settings.get("paper")
     if given is not None:
         try:
-            study.paper = study_file.paper_of(study_file.Check("study.yaml", "paper", texts_of(given)))
+            study.paper = study_file.paper_of(
+                study_file.Check("study.yaml", "paper", texts_of(given)))
         except study_file.StudyError as error:
             study.complain(f"{error}; the page does without the findings of the paper")
 
@@ -32,23 +37,32 @@ def texts_of(value):
 
 
 def entries(studies, points):
-    """Each finding of each study, for each value of what else varies, and with `at: each` for each number of nodes."""
+    """Each finding of each study, for each value of what else varies, and with `at: each` for each
+    number of nodes."""
     found = []
     for study in studies:
         rows = points[(points.machine == study.name) & (points["mode"] == "strong")]
-        one_node = (rows.nodes == 1).all() and (rows.groupby("curve").ranks.nunique() > 1).any()  # `--system local`
+        # `--system local`
+        one_node = (rows.nodes == 1).all() and (rows.groupby("curve").ranks.nunique() > 1).any()
         count = "ranks" if one_node or "ranks" in (study.settings.get("strong") or {}) else "nodes"
         for finding in study.paper:
-            one = {"study": study.name, **{key: finding.get(key) for key in ("source", "found", "paper", "rule")}}
-            shown = [compared(finding["paper"], *pair, where, count) for pair, where in pairs_of(finding, rows, count)] if "of" in finding else []
-            found += [{**one, **ours} for ours in shown or [{"at": None, "here": None, "why": None, "processor_time": False, "verdict": UNSHOWN}]]
+            one = {"study": study.name,
+                   **{key: finding.get(key) for key in ("source", "found", "paper", "rule")}}
+            shown = [compared(finding["paper"], *pair, where, count)
+                     for pair, where in pairs_of(finding, rows, count)] if "of" in finding else []
+            found += [{**one, **ours}
+                      for ours in shown or [{"at": None, "here": None, "why": None,
+                                             "processor_time": False, "verdict": UNSHOWN}]]
     return found
 
 
 def pairs_of(finding, rows, count):
-    """((row of, row over, in processor time?), rest) at each place that the finding names; `rest` are the labels that both curves have."""
-    of_side, over_side = ({curve: {row[count]: row for row in of_curve.to_dict("records")} for curve, of_curve in rows[rows.part == part].groupby("curve", sort=False)}
-                          for part in parts_of(finding))
+    """((row of, row over, in processor time?), rest) at each place that the finding names; `rest`
+    are the labels that both curves have."""
+    of_side, over_side = (
+        {curve: {row[count]: row for row in of_curve.to_dict("records")}
+         for curve, of_curve in rows[rows.part == part].groupby("curve", sort=False)}
+        for part in parts_of(finding))
     at, over_at = finding.get("at", "most"), finding.get("over_at")
     for one, of in of_side.items():
         for other, over in over_side.items():
@@ -59,8 +73,10 @@ def pairs_of(finding, rows, count):
 
             def place(side, word):
                 numbers = sorted(side) if over_at else both
-                return numbers and side.get(numbers[-1] if word == "most" else numbers[0] if word == "least" else int(word)) or None
-            places = [(of[n], over[n]) for n in both] if at == "each" else [(place(of, at), place(over, over_at or at))]
+                return numbers and side.get(numbers[-1] if word == "most" else numbers[0]
+                                            if word == "least" else int(word)) or None
+            places = ([(of[n], over[n]) for n in both] if at == "each"
+                      else [(place(of, at), place(over, over_at or at))])
             yield from ((pair, where) for pair in itertools.starmap(comparable, places) if pair)
 
 
@@ -70,7 +86,8 @@ def parts_of(finding):
 
 
 def rest(labels, curve):
-    """What else than these labels the curve has, each with the name of its key (io_format=pnetcdf) or without (pnetcdf); None if it has not all."""
+    """What else than these labels the curve has, each with the name of its key (io_format=pnetcdf)
+    or without (pnetcdf); None if it has not all."""
     values = curve.split(", ")
     for label in labels.split(", "):
         found = next((value for value in values if label in (value, value.partition("=")[2])), None)
@@ -81,28 +98,36 @@ def rest(labels, curve):
 
 
 def comparable(of, over):
-    """Both rows with the times that may be compared, and whether these are of processors: None if there are none."""
+    """Both rows with the times that may be compared, and whether these are of processors: None if
+    there are none."""
     if of is None or over is None:
         return None
     if of["comparable"] and over["comparable"]:
         return of, over, False
-    known = not any(row["oversubscribed"] or row["disturbed"] for row in (of, over)) and all(row["processor"] > 0 for row in (of, over))
-    in_processor_time = [{**row, "median": row["processor"], "min": row["processor_min"], "max": row["processor_max"],
-                          "times": [row["processor_min"], row["processor_max"]]} for row in (of, over)]
+    known = (not any(row["oversubscribed"] or row["disturbed"] for row in (of, over)) and
+             all(row["processor"] > 0 for row in (of, over)))
+    in_processor_time = [{
+        **row, "median": row["processor"], "min": row["processor_min"], "max": row["processor_max"],
+        "times": [row["processor_min"], row["processor_max"]]} for row in (of, over)]
     return (*in_processor_time, True) if known else (of, over, None)
 
 
 def compared(paper, of, over, processor_time, where, count):
-    places = dict.fromkeys(f"{row[count]} {count[:-1] if row[count] == 1 else count}" for row in (of, over))
+    places = dict.fromkeys(f"{row[count]} {count[:-1] if row[count] == 1 else count}"
+                           for row in (of, over))
     at = ", ".join([" and ".join(places), *where]).replace("=", " ")
     if processor_time is None or min(of["min"], over["min"]) <= 0:
-        why = next((word for word in ("disturbed", "oversubscribed") if of[word] or over[word]), "cores are shared" if processor_time is None else "no time")
+        why = next((word for word in ("disturbed", "oversubscribed") if of[word] or over[word]),
+                   "cores are shared" if processor_time is None else "no time")
         return {"at": at, "here": None, "why": why, "processor_time": False, "verdict": UNSHOWN}
     low, high, saves = bounds(paper)
-    ratio, least, most = of["median"] / over["median"], of["min"] / over["max"], of["max"] / over["min"]
+    ratio, least, most = (of["median"] / over["median"], of["min"] / over["max"],
+                          of["max"] / over["min"])
     numbers = [ratio, *parts.interval(of["times"], over["times"])]
-    return {"at": at, "why": None, "processor_time": processor_time, "verdict": UNREAD if paper == "unread" else verdict(low, high, ratio, least, most),
-            "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and value else value for value in numbers]))}
+    return {"at": at, "why": None, "processor_time": processor_time,
+            "verdict": UNREAD if paper == "unread" else verdict(low, high, ratio, least, most),
+            "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and
+                                                         value else value for value in numbers]))}
 
 
 def bounds(paper):
@@ -121,8 +146,10 @@ def verdict(low, high, ratio, least, most):
         return NONE
     if (low > 1 or high == math.inf) and ratio < 1:
         return REVERSE
-    found = AGREES if high == math.inf else SMALLER if ratio < low / 2 else LARGER if ratio > 2 * high else SAME
-    return found if low > 1 or high == math.inf else found.removeprefix(f"{AGREES}, ")  # "1" has no direction
+    found = (AGREES if high == math.inf else SMALLER if ratio < low / 2 else LARGER
+             if ratio > 2 * high else SAME)
+    # "1" has no direction
+    return found if low > 1 or high == math.inf else found.removeprefix(f"{AGREES}, ")
 
 
 def shown(entry):
@@ -131,8 +158,10 @@ def shown(entry):
     if here is None:
         return paper, f"{entry['why']}, {entry['at']}" if entry["why"] else "-"
     unit = " %" if paper.endswith("%") else ""
-    between = f" ({page.number(here['low'])} to {page.number(here['high'])})" if here["low"] is not None else ""
-    return paper, f"{page.number(here['median'])}{unit}{between}{'†' if entry['processor_time'] else ''}, {entry['at']}"
+    between = (f" ({page.number(here['low'])} to {page.number(here['high'])})"
+               if here["low"] is not None else "")
+    return (paper, f"{page.number(here['median'])}{unit}{between}"
+            f"{'†' if entry['processor_time'] else ''}, {entry['at']}")
 
 
 def table(found):
@@ -141,7 +170,8 @@ def table(found):
     for one in found:
         text = tuple(one[key] for key in ("study", "source", "found", "rule"))
         several = len({other["study"] for other in found}) > 1
-        rows.append({"source": one["source"] + (f" ({one['study']})" if several else ""), "found": one["found"], "rule": one["rule"], "again": text == last,
+        rows.append({"source": one["source"] + (f" ({one['study']})" if several else ""),
+                     "found": one["found"], "rule": one["rule"], "again": text == last,
                      "numbers": [*shown(one), one["verdict"]]})
         last = text
     return rows
@@ -150,7 +180,8 @@ def table(found):
 def draw(figures, studies):
     """The times of the parts that the findings compare, against cores, a panel for each part."""
     p = figures.points[(figures.points["mode"] == "strong") & (figures.points["median"] > 0)]
-    wanted = dict.fromkeys(part for study in studies for finding in study.paper if "of" in finding for part in parts_of(finding))
+    wanted = dict.fromkeys(part for study in studies for finding in study.paper if "of" in finding
+                           for part in parts_of(finding))
     wanted = [part for part in wanted if p[p.part == part].cores.nunique() > 1]
     if not wanted:
         return
@@ -158,18 +189,23 @@ def draw(figures, studies):
     for axes, part in zip(grid[0], wanted):
         rows = p[p.part == part]
         if rows.nodes.nunique() == 1:  # ranks of a node in one line
-            rows = rows.assign(curve=[re.sub("(, )?ranks_per_node=[0-9]+", "", curve).removeprefix(", ") for curve in rows.curve])
+            rows = rows.assign(curve=[re.sub("(, )?ranks_per_node=[0-9]+", "",
+                                             curve).removeprefix(", ") for curve in rows.curve])
         what = "time outside MPI" if rows.kind.eq("within").all() else "processor time"
         of_compute = rows.processor.notna().any() and part != "output"
-        rows = figures.fair(rows.assign(kind=parts.COMPUTE) if of_compute else rows).sort_values("cores", kind="stable")
+        rows = figures.fair(rows.assign(kind=parts.COMPUTE) if of_compute else rows).sort_values(
+            "cores", kind="stable")
         lines = list(dict.fromkeys(zip(rows.machine, rows.curve)))
         for one, style in zip(lines, plots.styles(curve for _, curve in lines)):
-            figures.line(axes, rows[(rows.machine == one[0]) & (rows.curve == one[1])], style, figures.label(one))
+            figures.line(axes, rows[(rows.machine == one[0]) & (rows.curve == one[1])], style,
+                         figures.label(one))
         figures.times_axis(axes)
         figures.cores_axis(axes, figures.points[figures.points.part == part])
-        axes.set_title(part + (f", {rows.nodes.iloc[0]:.0f} nodes" if rows.nodes.nunique() == 1 else "")
-                       + (f", {what}" if of_compute and figures.in_processor_time else ""), fontsize=10)
+        axes.set_title(part + (f", {rows.nodes.iloc[0]:.0f} nodes" if rows.nodes.nunique() == 1
+                               else "") + (f", {what}" if of_compute and
+                                           figures.in_processor_time else ""), fontsize=10)
     grid[0][0].set_ylabel("time of the slowest rank (s)")
-    handles = {label: handle for axes in grid[0] for handle, label in zip(*axes.get_legend_handles_labels())}
-    figures.save(figure, "paper.png", "What the findings of the paper are about. Median, and all repetitions within the bars.",
-                 (list(handles.values()), list(handles)))
+    handles = {label: handle for axes in grid[0]
+               for handle, label in zip(*axes.get_legend_handles_labels())}
+    figures.save(figure, "paper.png", "What the findings of the paper are about. Median, and all "
+                 "repetitions within the bars.", (list(handles.values()), list(handles)))

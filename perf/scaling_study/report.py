@@ -1,7 +1,9 @@
-"""`perf/study report FOLDER...`: the page, its figures and tables, from one results folder or several side by side.
+"""`perf/study report FOLDER...`: the page, its figures and tables, from one results folder or
+several side by side.
 
-load.py reads, work.py checks that all did the same, parts.py makes times of reports, metrics.py the metrics of the field,
-plots.py and page.py show them. Whatever is wrong with a run is a sentence on the page and on stderr and makes the exit status 1; the rest is reported.
+load.py reads, work.py checks that all did the same, parts.py makes times of reports, metrics.py the
+metrics of the field, plots.py and page.py show them. Whatever is wrong with a run is a sentence on
+the page and on stderr and makes the exit status 1; the rest is reported.
 """
 import json
 import math
@@ -58,9 +60,12 @@ def make(folder, studies, complaints):
     paper.draw(figures, studies)
     found = paper.entries(studies, points)
     page.write(folder, studies, points, field, drawn, title, subtitle, complaints,
-               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit, metrics.limited(studies), laws, paper.table(found), ladder.steps_table(figures.rungs), as_pism.table(studies, points, unit))
+               [*notes(studies, runs), *tools.notes(studies), *work.differ(studies)], unit,
+               metrics.limited(studies), laws, paper.table(found),
+               ladder.steps_table(figures.rungs), as_pism.table(studies, points, unit))
     write_table(folder, points, field)
-    write_json(folder, studies, points, field, complaints, laws=laws, paper=found, rungs=figures.rungs)
+    write_json(folder, studies, points, field, complaints, laws=laws, paper=found,
+               rungs=figures.rungs)
     print_table(points, field, unit)
     for one in found:
         there, here = paper.shown(one)
@@ -69,7 +74,8 @@ def make(folder, studies, complaints):
 
 def computes_alike(vary):
     """Does what varies change nothing but how output is written?"""
-    words = [word for key, values in vary.items() if isinstance(values, dict) for text in values.values() for word in str(text).split()]
+    words = [word for key, values in vary.items() if isinstance(values, dict)
+             for text in values.values() for word in str(text).split()]
     return all(re.match("-io_", word) for word in words if re.match("-[A-Za-z]", word)) and all(
         key.startswith("io_") for key, values in vary.items() if not isinstance(values, dict))
 
@@ -79,9 +85,11 @@ def describe(studies, runs):
     texts = []
     for study in studies:
         m = study.machine
-        facts = [m.get("cpu"), m.get("network"), m.get("file_system"), m.get("mpi"),
-                 "emulated on %s cores" % m.get("physical_cores", "?") if m.get("emulated") else None]
-        texts.append(": ".join([study.name, ", ".join(str(f) for f in facts if f)]) if any(facts) else study.name)
+        facts = [
+            m.get("cpu"), m.get("network"), m.get("file_system"), m.get("mpi"),
+            "emulated on %s cores" % m.get("physical_cores", "?") if m.get("emulated") else None]
+        texts.append(": ".join([study.name, ", ".join(str(f) for f in facts if f)]) if any(facts)
+                     else study.name)
     most = runs.groupby(parts.POINT + ["part"], dropna=False).size().max()
     return "; ".join(texts) + (f"; median of {most} repetitions" if most > 1 else "")
 
@@ -89,33 +97,46 @@ def describe(studies, runs):
 def notes(studies, runs):
     sentences = []
     if runs.oversubscribed.any():
-        sentences.append("Points marked * had more ranks than cores: they show that the program runs, not how fast.")
+        sentences.append("Points marked * had more ranks than cores: they show that the program "
+                         "runs, not how fast.")
     if runs.shared_cores.any():
-        sentences.append("These nodes are emulated: their network and disks have the rates that were set, but they share the cores of "
-                         "one machine with each other and with the emulator (points marked †). The time of computing that passes there is "
-                         "not compared, and the fraction of the output is too small; compared are processor times and times of output.")
+        sentences.append(
+            "These nodes are emulated: their network and disks have the rates that were set, but "
+            "they share the cores of one machine with each other and with the emulator (points "
+            "marked †). The time of computing that passes there is not compared, and the fraction "
+            "of the output is too small; compared are processor times and times of output.")
     for study in studies:
-        disturbed = [[sample.alone for sample in run["samples"] if parts.is_disturbed(sample, run)] for run in study.runs]
+        disturbed = [[sample.alone for sample in run["samples"] if parts.is_disturbed(sample, run)]
+                     for run in study.runs]
         ran = [min(alone) for alone in disturbed if alone]
         if ran:
-            sentences.append(f"{study.name}: {len(ran)} of {len(study.runs)} runs were disturbed (points marked ‡): something else ran on their "
-                             f"cores, which computed in as little as {100 * min(ran):.0f} % of the time outside MPI. They are not compared.")
+            sentences.append(
+                f"{study.name}: {len(ran)} of {len(study.runs)} runs were disturbed (points marked "
+                "‡): something else ran on their cores, which computed in as little as "
+                f"{100 * min(ran):.0f} % of the time outside MPI. They are not compared.")
         stolen = max((run["steal"] for run in study.runs if run["steal"] is not None), default=0.0)
         if stolen >= STOLEN:
-            sentences.append(f"{study.name}: other machines of the same host took up to {100 * stolen:.0f} % of the processor time (steal).")
+            sentences.append(f"{study.name}: other machines of the same host took up to "
+                             f"{100 * stolen:.0f} % of the processor time (steal).")
     for study in studies:
-        wanted, done = study.settings.get("repetitions"), Counter(run["point"] for run in study.runs)
+        wanted, done = (study.settings.get("repetitions"),
+                        Counter(run["point"] for run in study.runs))
         fewer = sum(n < wanted for n in done.values()) if isinstance(wanted, int) else 0
         if fewer:
-            sentences.append(f"{study.name}: {fewer} of {len(done)} points have less than the {wanted} repetitions of the study; the same "
-                             "`perf/study run` again adds what is missing.")
+            sentences.append(
+                f"{study.name}: {fewer} of {len(done)} points have less than the {wanted} "
+                "repetitions of the study; the same `perf/study run` again adds what is missing.")
         cores = study.cores_per_node or 1
-        busy = [run["load_average"][0] for run in study.runs if run["load_average"] and run["load_average"][0] > cores]
+        busy = [run["load_average"][0]
+                for run in study.runs if run["load_average"] and run["load_average"][0] > cores]
         if busy:
-            sentences.append(f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average above the {cores} cores of the "
-                             f"machine (up to {max(busy):.1f}; the runs before them are part of it): compare their times with care.")
+            sentences.append(
+                f"{study.name}: {len(busy)} of {len(study.runs)} runs began with a load average "
+                f"above the {cores} cores of the machine (up to {max(busy):.1f}; the runs before "
+                "them are part of it): compare their times with care.")
     if not any(run["energy_J"] for study in studies for run in study.runs):
-        sentences.append("Energy (JPSY) is not available: the counters of the processors (RAPL) could not be read.")
+        sentences.append("Energy (JPSY) is not available: the counters of the processors (RAPL) "
+                         "could not be read.")
     if runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size().min() == 1:
         sentences.append("Some points have one repetition: their spread is unknown.")
     return sentences
@@ -133,24 +154,30 @@ def tidy(value):
 
 def write_table(folder, points, field):
     """A row for each part (seconds), metric and count of each point; a number in a cell."""
-    columns = [*parts.POINT, "quantity", "kind", "unit", "median", "min", "max", "low", "high", "repetitions", "mean", "fraction", "imbalance",
-               "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed", "shared_cores", "disturbed", "comparable", "tools",
-               "processor", *page.POP]
+    columns = [*parts.POINT, "quantity", "kind", "unit", "median", "min", "max", "low", "high",
+               "repetitions", "mean", "fraction", "imbalance",
+               "speed_up", "efficiency", "no_efficiency", "serial_fraction", "oversubscribed",
+               "shared_cores", "disturbed", "comparable", "tools", "processor", *page.POP]
     rows = points.rename(columns={"part": "quantity"}).assign(unit="s").to_dict("records")
     rows += field.rename(columns={"metric": "quantity"}).assign(kind="metric").to_dict("records")
-    pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False, float_format="%.6g")
+    pandas.DataFrame(rows, columns=columns).to_csv(folder / "table.csv", index=False,
+                                                   float_format="%.6g")
 
 
 def write_json(folder, studies, points, field, complaints, **more):
-    studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine} for s in studies]
-    result = {"studies": studies, "complaints": complaints, "points": points.drop(columns="times").to_dict("records"),
+    studies = [{"name": s.name, "folder": str(s.folder), "study": s.settings, "machine": s.machine}
+               for s in studies]
+    result = {"studies": studies, "complaints": complaints,
+              "points": points.drop(columns="times").to_dict("records"),
               "metrics": field.to_dict("records"), **more}
-    (folder / "results.json").write_text(json.dumps(tidy(result), indent=1, default=str) + "\n", encoding="utf-8")
+    (folder / "results.json").write_text(json.dumps(tidy(result), indent=1, default=str) + "\n",
+                                         encoding="utf-8")
 
 
 def print_table(points, field, unit):
     """A line for each point."""
-    print(f"{'':36s} {unit:>8s} {'seconds':>9s} {'min':>9s} {'max':>9s} {'efficiency':>21s} {'output':>7s} {'SYPD':>9s}")
+    print(f"{'':36s} {unit:>8s} {'seconds':>9s} {'min':>9s} {'max':>9s} {'efficiency':>21s} "
+          f"{'output':>7s} {'SYPD':>9s}")
     if (points.oversubscribed | points.shared_cores).any():
         print("* ranks share cores: compare only output there")
     if points.disturbed.any():
@@ -162,7 +189,9 @@ def print_table(points, field, unit):
         speed = page.select(field, curve)
         speed = speed[speed.metric == "SYPD to the last durable byte"].set_index("cores")["median"]
         for row in rows[rows.part == parts.TOTAL].itertuples():
-            fraction = page.percent(output[row.cores]) if row.cores in output.index and row.budget == row.budget else "-"
-            print(f"{title:36s} {page.cores_text(row).replace('†', '*'):>8s} {row.median:9.3f} {row.min:9.3f} {row.max:9.3f} "
-                  f"{page.efficiency(row._asdict(), True):>21s} {fraction:>7s} {page.number(speed.get(row.cores)):>9s}")
+            fraction = (page.percent(output[row.cores]) if row.cores in output.index and
+                        row.budget == row.budget else "-")
+            print(f"{title:36s} {page.cores_text(row).replace('†', '*'):>8s} {row.median:9.3f} "
+                  f"{row.min:9.3f} {row.max:9.3f} {page.efficiency(row._asdict(), True):>21s} "
+                  f"{fraction:>7s} {page.number(speed.get(row.cores)):>9s}")
             title = ""

@@ -1,5 +1,6 @@
-"""`perf/study reproduce [ROW...|--quick|--all]`: runs the commands of rows as a stranger would, and lays what they give next to what was
-measured before. The rows of this machine go into a file, to be sent back, after each row: a row that fails, or an end at any time, loses no other.
+"""`perf/study reproduce [ROW...|--quick|--all]`: runs the commands of rows as a stranger would, and
+lays what they give next to what was measured before. The rows of this machine go into a file, to be
+sent back, after each row: a row that fails, or an end at any time, loses no other.
 """
 import contextlib
 import datetime
@@ -22,32 +23,40 @@ from .study_file import StudyError
 from .texts import number
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-AS_THE_CLUSTER = ["unshare", "--map-root-user", "--net", "--mount", "true"]  # what `cluster up` tries first without root
-ABSENT = {  # what a row needs, and the words for its absence
-    "cluster": (lambda: os.geteuid() == 0 or subprocess.run(AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0,
-                "the emulated cluster needs root or user namespaces (docs/howto/emulated-cluster.md)"),
-    "pism": (lambda: shutil.which("pism", path=os.environ.get("PISM", "")), "expected the variable PISM, the folder of PISM's program (perf/peer.md)"),
-    "pism_sources": (lambda: os.path.isdir(os.environ.get("PISM_SOURCES", "")), "expected the variable PISM_SOURCES, the folder of PISM's sources (perf/peer.md)"),
-    "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),
-}
+# what `cluster up` tries first without root
+AS_THE_CLUSTER = ["unshare", "--map-root-user", "--net", "--mount", "true"]
+ABSENT = {
+    # what a row needs, and the words for its absence
+    "cluster": (lambda: os.geteuid() == 0 or subprocess.run(
+        AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0, "the emulated cluster "
+                "needs root or user namespaces (docs/howto/emulated-cluster.md)"),
+    "pism": (lambda: shutil.which("pism", path=os.environ.get("PISM", "")),
+             "expected the variable PISM, the folder of PISM's program (perf/peer.md)"),
+    "pism_sources": (lambda: os.path.isdir(os.environ.get("PISM_SOURCES", "")), "expected the "
+                     "variable PISM_SOURCES, the folder of PISM's sources (perf/peer.md)"),
+    "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),}
 
 
 def main(arguments):
     sections, before = rows.read(), rows.measured()
-    known = {name: row for section in sections.values() for name, row in section.get("rows", {}).items()}
+    known = {name: row for section in sections.values()
+             for name, row in section.get("rows", {}).items()}
     if arguments.list or not (arguments.rows or arguments.quick or arguments.all):
         return show(known, before)
     strange = sorted(set(arguments.rows) - known.keys())
     if strange:
-        raise StudyError(f"reproduce: expected rows among {', '.join(known)}, found {', '.join(strange)}")
+        raise StudyError(
+            f"reproduce: expected rows among {', '.join(known)}, found {', '.join(strange)}")
     if arguments.runs is not None and arguments.runs < 1:
         raise StudyError(f"--runs: expected 1 or more, found {arguments.runs}")
     build = build_folder(arguments.program)
     try:
         open(arguments.output, "a", encoding="utf-8").close()
     except OSError as error:
-        raise StudyError(f"--output: file '{arguments.output}': expected to write it, found: {error.strerror}") from None
-    wanted = [name for name, row in known.items() if arguments.all or name in arguments.rows or arguments.quick and row.get("quick") == "yes"]
+        raise StudyError(f"--output: file '{arguments.output}': expected to write it, found: "
+                         f"{error.strerror}") from None
+    wanted = [name for name, row in known.items() if arguments.all or name in arguments.rows or
+              arguments.quick and row.get("quick") == "yes"]
     here = facts(build)
     found, table = done_before(arguments, here) if arguments.go_on else ({}, {})
     wanted = [name for name in wanted if name not in found]
@@ -55,30 +64,37 @@ def main(arguments):
     for place, name in enumerate(wanted):
         row, start, code = known[name], time.monotonic(), stamps.stamp(name)
         lacking = [ABSENT[need][1] for need in row["needs"] if not ABSENT[need][0]()]
-        print(f"\n{name}: row {place + 1} of {len(wanted)}, about {minutes(row):g} min; {(start - began) / 60:.0f} of about {whole:.0f} min", flush=True)
+        print(f"\n{name}: row {place + 1} of {len(wanted)}, about {minutes(row):g} min; "
+              f"{(start - began) / 60:.0f} of about {whole:.0f} min", flush=True)
         if lacking:
             table[name] = f"left out: {'; '.join(lacking)}"
         else:
             try:
                 values = measure(name, row, build, arguments)
-                found[name] = {"machine": "here", "date": datetime.date.today().isoformat(), "commit": code, "runs": arguments.runs or int(row.get("runs", 1)),
-                               "minutes": round((time.monotonic() - start) / 60, 1), "values": values}
+                found[name] = {"machine": "here", "date": datetime.date.today().isoformat(),
+                               "commit": code, "runs": arguments.runs or int(row.get("runs", 1)),
+                               "minutes": round((time.monotonic() - start) / 60, 1),
+                               "values": values}
                 table[name] = compare(name, row, values, before, here)
             except KeyboardInterrupt:
-                print(f"\ninterrupted in {name}; the same command with --continue goes on from there")
+                print(
+                    f"\ninterrupted in {name}; the same command with --continue goes on from there")
                 return 130
-            except (StudyError, subprocess.SubprocessError, OSError, ValueError, LookupError, TypeError, ArithmeticError) as error:
+            except (StudyError, subprocess.SubprocessError, OSError, ValueError, LookupError,
+                    TypeError, ArithmeticError) as error:
                 table[name] = f"FAILED: {error}"
         if name not in found:
             print(table[name], flush=True)
         keep(arguments.output, {"machines": {"here": here}, "rows": found, "table": table})
-    print("\n" + "\n".join(f"{name:22s} {found[name]['minutes'] if name in found else '-':>5} min  {' '.join(text.splitlines()[:1])}" for name, text in table.items()))
+    print("\n" + "\n".join(f"{name:22s} {found[name]['minutes'] if name in found else '-':>5} min  "
+                           f"{' '.join(text.splitlines()[:1])}" for name, text in table.items()))
     print(f"\nwrote {arguments.output}: the rows of this machine, and this table")
     if found and arguments.record:
         record(here, found)
         result_pages.write(sections, rows.measured())
         print(f"wrote {rows.MEASURED.relative_to(ROOT)}, README.md and docs/results.md")
-    return 1 if any("FAILED" in text or "DIFFERS" in text or "left out" in text and name in arguments.rows for name, text in table.items()) else 0
+    return 1 if any("FAILED" in text or "DIFFERS" in text or "left out" in text and
+                    name in arguments.rows for name, text in table.items()) else 0
 
 
 def minutes(row):
@@ -89,16 +105,22 @@ def done_before(arguments, here):
     """What the file of this machine has of this code: its rows, and their lines of the table."""
     there = yaml.safe_load(pathlib.Path(arguments.output).read_text(encoding="utf-8")) or {}
     found = {name: row for name, row in there.get("rows", {}).items()
-             if there["machines"]["here"] == here and (row["commit"] == stamps.stamp(name) or not stamps.older(name, row["commit"]))}
+             if there["machines"]["here"] == here and (row["commit"] == stamps.stamp(name) or
+                                                       not stamps.older(name, row["commit"]))}
     return found, {name: there["table"].get(name, "") for name in found}
 
 
 def show(known, before):
-    print("run rows with perf/study reproduce ROW... | --quick | --all; an older one has not measured what is here now\n")
+    print("run rows with perf/study reproduce ROW... | --quick | --all; an older one has not "
+          "measured what is here now\n")
     for name, row in known.items():
         last = before["rows"].get(name)
-        what = f"{last['date']} {last['commit']}{' older' if stamps.older(name, last['commit']) else ''}" if last else "never measured"
-        print(f"{name:22s} {row.get('minutes', '?'):>4s} min  {'quick' if row.get('quick') == 'yes' else '     '}  {what:28s} {' '.join(row['needs'])}")
+        what = (f"{last['date']} {last['commit']}"
+                f"{' older' if stamps.older(name, last['commit']) else ''}" if last
+                else "never measured")
+        print(f"{name:22s} {row.get('minutes', '?'):>4s} min  "
+              f"{'quick' if row.get('quick') == 'yes' else '     '}  {what:28s} "
+              f"{' '.join(row['needs'])}")
     return 0
 
 
@@ -106,18 +128,22 @@ def build_folder(program):
     """That of the program which was given, else of that of the PATH, else of the newest."""
     found = pathlib.Path(jobs.find_program("nunatak", program)).parents[1]
     if not (found / "CMakeCache.txt").is_file():
-        raise StudyError(f"--program: expected a program in the folder where it was built, found '{found}' without CMakeCache.txt")
+        raise StudyError("--program: expected a program in the folder where it was built, found "
+                         f"'{found}' without CMakeCache.txt")
     return found
 
 
 def facts(build):
     """Of this machine, as far as it decides about times."""
-    cpu = [line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if line.startswith("model name")]
-    compiler = [line.partition("=")[2] for line in (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
+    cpu = [line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(
+        encoding="utf-8").splitlines() if line.startswith("model name")]
+    compiler = [line.partition("=")[2]
+                for line in (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
                 if line.startswith(("CMAKE_CXX_COMPILER:", "CMAKE_BUILD_TYPE:"))]
-    mpi = subprocess.run(["mpiexec", "--version"], capture_output=True, text=True, check=False).stdout.splitlines()
-    return {"cpu": cpu[0] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)), "mpi": mpi[0] if mpi else "none",
-            "build": " ".join(compiler)}
+    mpi = subprocess.run(["mpiexec", "--version"], capture_output=True, text=True,
+                         check=False).stdout.splitlines()
+    return {"cpu": cpu[0] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)),
+            "mpi": mpi[0] if mpi else "none", "build": " ".join(compiler)}
 
 
 def measure(name, row, build, arguments):
@@ -132,14 +158,17 @@ def measure(name, row, build, arguments):
                 found[figure].append(rows.figure_of(folder, how))
             for picture, made in row.get("pictures", {}).items() if arguments.record else ():
                 shutil.copyfile(pathlib.Path(folder, made), ROOT / "docs" / "img" / picture)
-    return {figure: [float(f"{one:.6g}") for one in rows.together(values)] for figure, values in found.items()}
+    return {figure: [float(f"{one:.6g}") for one in rows.together(values)]
+            for figure, values in found.items()}
 
 
 def out_folder(name, keep):
     """$OUT of a command: a new one that goes, or that of the row in the folder `keep`."""
     if not keep:
         (ROOT / "build").mkdir(exist_ok=True)
-        return tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-", dir=ROOT / "build", ignore_cleanup_errors=True)  # /tmp may be memory
+        # /tmp may be memory
+        return tempfile.TemporaryDirectory(prefix=f"nunatak-{name}-", dir=ROOT / "build",
+                                           ignore_cleanup_errors=True)
     folder = pathlib.Path(keep).resolve() / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -147,18 +176,26 @@ def out_folder(name, keep):
 
 
 def execute(name, row, build, folder):
-    """In a group of processes of its own, which ends with it, and with an emulated cluster of its own."""
-    absent = [word for word in re.findall(r"\$BUILD/([\w./-]+)", row["command"]) if not (build / word).is_file()]
+    """In a group of processes of its own, which ends with it, and with an emulated cluster of its
+    own."""
+    absent = [word for word in re.findall(r"\$BUILD/([\w./-]+)", row["command"])
+              if not (build / word).is_file()]
     if absent:  # the loader goes on without a library
-        raise StudyError(f"{name}: expected {', '.join(absent)} in '{build}', found none; cmake --build '{build}' makes it")
-    words = ["/bin/bash", "-e", "-o", "pipefail", "-c", f". scripts/environment.sh\n{row['command']}"]
-    path = os.pathsep.join([*(str(build / sub) for sub in ("miniapp", "perf")), str(ROOT / "perf"), str(ROOT / "perf" / "cluster"), os.path.dirname(sys.executable), os.environ["PATH"]])
-    environment = {**os.environ, "PATH": path, "OUT": folder, "BUILD": str(build), "OMP_NUM_THREADS": "1", "OMP_PROC_BIND": "false", plots.ROW: name}
+        raise StudyError(f"{name}: expected {', '.join(absent)} in '{build}', found none; cmake "
+                         f"--build '{build}' makes it")
+    words = ["/bin/bash", "-e", "-o", "pipefail", "-c",
+             f". scripts/environment.sh\n{row['command']}"]
+    path = os.pathsep.join(
+        [*(str(build / sub) for sub in ("miniapp", "perf")), str(ROOT / "perf"),
+         str(ROOT / "perf" / "cluster"), os.path.dirname(sys.executable), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "OUT": folder, "BUILD": str(build),
+                   "OMP_NUM_THREADS": "1", "OMP_PROC_BIND": "false", plots.ROW: name}
     if "cluster" in row["needs"]:
         environment["NUNATAK_CLUSTER"] = machine.cluster_folder(folder)
     limit = 60 * (5 + 4 * minutes(row))
     with open(os.path.join(folder, "log"), "w", encoding="utf-8") as log:
-        job = subprocess.Popen(words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+        job = subprocess.Popen(words, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL,
+                               stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
         try:
             code = job.wait(limit)
             status = f"status {code}" if code else ""
@@ -171,14 +208,18 @@ def execute(name, row, build, folder):
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         job.wait(60)
             if "cluster" in row["needs"]:
-                subprocess.run([ROOT / "perf" / "cluster" / "cluster", "down"], env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=120)
+                subprocess.run([ROOT / "perf" / "cluster" / "cluster", "down"], env=environment,
+                               stdin=subprocess.DEVNULL, capture_output=True, check=False,
+                               timeout=120)
     if status:
-        tail = pathlib.Path(folder, "log").read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
+        tail = pathlib.Path(folder, "log").read_text(encoding="utf-8",
+                                                     errors="replace").splitlines()[-15:]
         raise StudyError(f"{name}: {status}\n" + "\n".join(tail))
 
 
 def compare(name, row, values, before, here):
-    """Prints old, new, their ratio and the verdict; how many figures have which verdict, and which are worse or differ."""
+    """Prints old, new, their ratio and the verdict; how many figures have which verdict, and which
+    are worse or differ."""
     old = before["rows"].get(name)
     there = before["machines"].get(old["machine"], {}) if old else {}
     same = all(there.get(key) == here[key] for key in ("cpu", "cores"))
@@ -189,21 +230,26 @@ def compare(name, row, values, before, here):
         said = rows.verdict(row["figures"][figure], was, new, same) if was else "new"
         ratio = number(new[0] / was[0]) if was and was[0] else "-"
         verdicts[said] += 1
-        worse += [f"{figure}: {number(was[0])}, now {number(new[0])}"] if said in ("DIFFERS", "worse") else []
-        print(f"{figure:44s} {number(was[0]) if was else '-':>10s} {number(new[0]):>10s} {ratio:>7s}  {said}", flush=True)
+        worse += ([f"{figure}: {number(was[0])}, now {number(new[0])}"]
+                  if said in ("DIFFERS", "worse") else [])
+        print(f"{figure:44s} {number(was[0]) if was else '-':>10s} {number(new[0]):>10s} "
+              f"{ratio:>7s}  {said}", flush=True)
     return "; ".join([", ".join(f"{times} {said}" for said, times in verdicts.items()), *worse])
 
 
 def keep(path, what):
-    replace(pathlib.Path(path), yaml.safe_dump(what, sort_keys=False, allow_unicode=True, default_flow_style=None, width=140))
+    replace(pathlib.Path(path), yaml.safe_dump(what, sort_keys=False, allow_unicode=True,
+                                               default_flow_style=None, width=140))
 
 
 def record(here, found):
     """Replaces the rows, and gives the machine a letter."""
     before = rows.measured()
-    letter = next((name for name, there in before["machines"].items() if here.items() <= there.items()), None)
+    letter = next(
+        (name for name, there in before["machines"].items() if here.items() <= there.items()), None)
     if letter is None:
-        letter = next(chr(code) for code in range(ord("A"), ord("Z") + 1) if chr(code) not in before["machines"])
+        letter = next(chr(code) for code in range(ord("A"), ord("Z") + 1)
+                      if chr(code) not in before["machines"])
         before["machines"][letter] = here
     before["rows"].update({name: {**row, "machine": letter} for name, row in found.items()})
     used = {row["machine"] for row in before["rows"].values()}

@@ -1,4 +1,5 @@
-"""The results folder of a study: what was run, where, and one line per finished run. What is there is never lost."""
+"""The results folder of a study: what was run, where, and one line per finished run. What is there
+is never lost."""
 import fcntl
 import json
 import os
@@ -13,7 +14,8 @@ MAY_CHANGE = ("paper", "title", "repetitions", "time_limit")  # between two call
 
 def same_study(one, other):
     def core(text):
-        return {key: value for key, value in (study_file.of_text("study.yaml", text) or {}).items() if key not in MAY_CHANGE}
+        return {key: value for key, value in (study_file.of_text("study.yaml", text) or
+                                              {}).items() if key not in MAY_CHANGE}
 
     return core(one) == core(other)
 
@@ -27,20 +29,26 @@ class Results:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise StudyError(f"folder '{folder}': expected no other study there, found one that runs") from None
-        self.study, self.runs, self.machine_file = self.folder / "study.yaml", self.folder / "runs.jsonl", self.folder / "machine.json"
+            raise StudyError(
+                f"folder '{folder}': expected no other study there, found one that runs") from None
+        self.study, self.runs, self.machine_file = (self.folder / "study.yaml",
+                                                    self.folder / "runs.jsonl",
+                                                    self.folder / "machine.json")
         try:
-            self.machine = texts.parsed(texts.text_of(self.machine_file)) if self.machine_file.exists() else {"system": system}
+            self.machine = (texts.parsed(texts.text_of(self.machine_file))
+                            if self.machine_file.exists() else {"system": system})
             found = self.machine["system"]
             same = not self.study.exists() or same_study(texts.text_of(self.study), text)
             self.records = self.read_records()
         except (OSError, ValueError, LookupError, TypeError, AttributeError, StudyError) as error:
-            raise StudyError(f"folder '{folder}': expected results of `perf/study run`, found others ({texts.one_line(error)}); choose "
-                             "an --output") from None
+            raise StudyError(f"folder '{folder}': expected results of `perf/study run`, found "
+                             f"others ({texts.one_line(error)}); choose an --output") from None
         if self.records and not same:
-            raise StudyError(f"folder '{folder}': expected results of this study, found those of another (study.yaml); choose an --output")
+            raise StudyError(f"folder '{folder}': expected results of this study, found those of "
+                             "another (study.yaml); choose an --output")
         if self.records and found != system:
-            raise StudyError(f"folder '{folder}': expected results of the system {system}, found those of {found}; choose an --output")
+            raise StudyError(f"folder '{folder}': expected results of the system {system}, found "
+                             f"those of {found}; choose an --output")
         replace(self.study, text)
         if not self.records:  # nothing to lose: a study that was mended may begin anew
             self.machine = {"system": system}
@@ -48,7 +56,8 @@ class Results:
         replace(self.runs, "".join(json.dumps(record) + "\n" for record in self.records))
 
     def read_records(self):
-        """Of runs that were ok, as those that failed run again. The last line may have been cut when the study was killed."""
+        """Of runs that were ok, as those that failed run again. The last line may have been cut
+        when the study was killed."""
         records = []
         for line in texts.text_of(self.runs).splitlines() if self.runs.exists() else []:
             try:
@@ -60,7 +69,8 @@ class Results:
         return records
 
     def has(self, run):
-        return any(record["point"] == run["point"] and record["repetition"] == run["repetition"] for record in self.records)
+        return any(record["point"] == run["point"] and record["repetition"] == run["repetition"]
+                   for record in self.records)
 
     def report_of(self, record):
         return json.loads((self.folder / record["report"]).read_text(encoding="utf-8"))

@@ -1,14 +1,17 @@
 """Rows of results: what is claimed, the command that shows it, and what was measured.
 
-perf/results/*.yaml has the rows, a section of docs/results.md in each file; perf/results/measured.yaml what they gave, where and when, as
-`perf/study reproduce` writes it. A figure of a row is read from the files that its command leaves in the folder $OUT:
+perf/results/*.yaml has the rows, a section of docs/results.md in each file;
+perf/results/measured.yaml what they gave, where and when, as `perf/study reproduce` writes it. A
+figure of a row is read from the files that its command leaves in the folder $OUT:
 
     figures:
-      ratio: {value: "io.json methods[method=serial].seconds", over: "io.json methods[method=direct].seconds", better: higher}
-      "{w}: {m}": {each: {w: [F, G], m: [direct, serial]}, value: "{w}.json methods[method={m}].seconds"}     # of a table
+      ratio: {value: "io.json methods[method=serial].seconds", over: "io.json
+      methods[method=direct].seconds", better: higher} "{w}: {m}": {each: {w: [F, G], m: [direct,
+      serial]}, value: "{w}.json methods[method={m}].seconds"}     # of a table
 
-`pictures` of a row: {name in docs/img: file below $OUT that its command draws}; --record puts them there.
-`value` and `over`: a file, and the way to a number in it, or to what has `median`, `min` and `max` (or `low`, `high`); or /a regular expression/ in a text.
+`pictures` of a row: {name in docs/img: file below $OUT that its command draws}; --record puts them
+there. `value` and `over`: a file, and the way to a number in it, or to what has `median`, `min` and
+`max` (or `low`, `high`); or /a regular expression/ in a text.
 """
 import itertools
 import json
@@ -26,9 +29,11 @@ MEASURED = FOLDER / "measured.yaml"
 NEEDS = ("cluster", "pism", "pism_sources", "gpu")
 BETTER = ("higher", "lower", "same", "either")  # same: a count, equal on every machine
 SECTION = ("title", "text", "rows")
-ROW = ("claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures", "holds", "pictures", "text")
+ROW = ("claim", "front", "compared", "command", "needs", "quick", "minutes", "runs", "figures",
+       "holds", "pictures", "text")
 FIGURE = ("value", "over", "better", "each", "unit", "saved", "factor")
-ALONE, LEAST = 0.1, 0.02  # the least interval of a figure, to either side: of one that was measured once, and of others
+# the least interval of a figure, to either side: of one that was measured once, and of others
+ALONE, LEAST = 0.1, 0.02
 
 
 def read(folder=FOLDER):
@@ -62,7 +67,8 @@ def checked(one):
         each = figure.get("each", {})
         for values in itertools.product(*each.values()):
             filled = dict(zip(each, values))
-            figures[fill(name, filled)] = {key: fill(text, filled) for key, text in figure.items() if key != "each"}
+            figures[fill(name, filled)] = {key: fill(text, filled)
+                                           for key, text in figure.items() if key != "each"}
     return {**row, "needs": needs, "figures": figures}
 
 
@@ -73,11 +79,13 @@ def fill(text, values):
 
 
 def measured(path=MEASURED):
-    """{"machines": {name: facts}, "rows": {name: {machine, date, commit, runs, values: {figure: [median, least, most]}}}}."""
+    """{"machines": {name: facts}, "rows": {name: {machine, date, commit, runs, values: {figure:
+    [median, least, most]}}}}."""
     try:
         found = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else None
     except (OSError, ValueError, yaml.YAMLError) as error:
-        raise StudyError(f"file '{path}': expected measured rows, found: {' '.join(str(error).split())}") from None
+        raise StudyError(f"file '{path}': expected measured rows, found: "
+                         f"{' '.join(str(error).split())}") from None
     return found or {"machines": {}, "rows": {}}
 
 
@@ -92,12 +100,15 @@ def number_at(folder, where):
         return [float(found[1])] * 3
     value = parent = json.loads(text)
     for step in re.findall(r"\[[^]]*\]|[^.\[\]]+", way):
-        parent, value = value, entry(value, step.strip("[]"), where) if step.startswith("[") else member(value, step, where)
+        parent, value = (value, entry(value, step.strip("[]"), where) if step.startswith("[")
+                         else member(value, step, where))
     if isinstance(value, dict):
-        names = ("median", "low", "high") if "low" in value and "min" not in value else ("median", "min", "max")
+        names = (("median", "low", "high") if "low" in value and
+                 "min" not in value else ("median", "min", "max"))
         value = [member(value, key, where) for key in names]
     else:  # its object may have the ends of the range, too
-        value = [value, *(parent.get(f"{step}_{end}") if isinstance(parent, dict) else None for end in ("min", "max"))]
+        value = [value, *(parent.get(f"{step}_{end}") if isinstance(parent, dict) else None
+                          for end in ("min", "max"))]
     value = [value[0] if one is None else one for one in value]  # of one repetition
     if not all(isinstance(one, (int, float)) for one in value):
         raise ValueError(f"{where}: expected a number, found {value}")
@@ -106,23 +117,28 @@ def number_at(folder, where):
 
 def member(value, key, where):
     if not isinstance(value, dict) or key not in value:
-        raise ValueError(f"{where}: expected {key}, found {', '.join(value) if isinstance(value, dict) else value}")
+        raise ValueError(f"{where}: expected {key}, found "
+                         f"{', '.join(value) if isinstance(value, dict) else value}")
     return value[key]
 
 
 def entry(values, conditions, where):
-    """Of a list: by its number, or the only one that meets the conditions (name=value;name=value)."""
+    """Of a list: by its number, or the only one that meets the conditions
+    (name=value;name=value)."""
     if re.fullmatch(r"-?\d+", conditions):
         return values[int(conditions)]
     wanted = dict(condition.split("=", 1) for condition in conditions.split(";"))
-    found = [value for value in values if all(str(value.get(name)) == text for name, text in wanted.items())]
+    found = [value for value in values
+             if all(str(value.get(name)) == text for name, text in wanted.items())]
     if len(found) != 1:
-        raise ValueError(f"{where}: expected one entry [{conditions}], found {len(found)} of {len(values)}")
+        raise ValueError(
+            f"{where}: expected one entry [{conditions}], found {len(found)} of {len(values)}")
     return found[0]
 
 
 def figure_of(folder, figure):
-    """[median, least, most]: of `value`; over `over`, if there is one; with `saved` the per cent by which it is less than `over`."""
+    """[median, least, most]: of `value`; over `over`, if there is one; with `saved` the per cent by
+    which it is less than `over`."""
     value = number_at(folder, figure["value"])
     if "over" in figure:
         over = number_at(folder, figure["over"])
@@ -133,8 +149,10 @@ def figure_of(folder, figure):
 
 
 def together(runs):
-    """Of the same figure in several runs of the command: the median of the medians, and the whole range."""
-    return [statistics.median(run[0] for run in runs), min(run[1] for run in runs), max(run[2] for run in runs)]
+    """Of the same figure in several runs of the command: the median of the medians, and the whole
+    range."""
+    return [statistics.median(run[0] for run in runs), min(run[1] for run in runs),
+            max(run[2] for run in runs)]
 
 
 def interval(value):

@@ -1,6 +1,8 @@
-"""The process of a study that holds its cluster, if it has one, and ReFrame: `session.py PLAN`. Started by jobs.py.
+"""The process of a study that holds its cluster, if it has one, and ReFrame: `session.py PLAN`.
+Started by jobs.py.
 
-On SIGTERM, which the kernel sends when `perf/study` is killed, it ends cleanly: ReFrame cancels its jobs, the cluster goes down.
+On SIGTERM, which the kernel sends when `perf/study` is killed, it ends cleanly: ReFrame cancels its
+jobs, the cluster goes down.
 """
 import json
 import logging
@@ -25,7 +27,8 @@ def end(signum, _):
 
 
 def handle_error(handler, record, otherwise=logging.Handler.handleError):
-    """ReFrame's handler of SIGTERM raises an exception; while a line is logged, Python would print that and continue."""
+    """ReFrame's handler of SIGTERM raises an exception; while a line is logged, Python would print
+    that and continue."""
     if isinstance(sys.exc_info()[1], ForceExitError):
         raise
     otherwise(handler, record)
@@ -37,14 +40,16 @@ def start(command, *arguments, otherwise=osext.run_command_async, **keywords):
 
 
 def reframe(plan):
-    """In the folder of the plan: names in it hold nothing that ReFrame would expand, as its path may."""
+    """In the folder of the plan: names in it hold nothing that ReFrame would expand, as its path
+    may."""
     logging.Handler.handleError = handle_error
     osext.run_command_async = start
     tempfile.tempdir = plan["folder"]  # its log
     os.symlink(HERE / "study_run.py", "study_run.py")
-    sys.argv = ["reframe", "-C", plan["site"], "-c", "study_run.py", "-r", f"--exec-policy={plan['policy']}", "--nocolor",
-                "--prefix", ".", "--report-file", plan["session_report"],
-                *(["--system", plan["system"]] if plan["system"] else []), *[f"-J{option}" for option in plan["job_options"]]]
+    sys.argv = ["reframe", "-C", plan["site"], "-c", "study_run.py", "-r",
+                f"--exec-policy={plan['policy']}", "--nocolor", "--prefix", ".", "--report-file",
+                plan["session_report"], *(["--system", plan["system"]] if plan["system"] else []),
+                *[f"-J{option}" for option in plan["job_options"]]]
     return cli.main()
 
 

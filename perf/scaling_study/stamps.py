@@ -1,6 +1,7 @@
-"""Is a row older than what it measures? The parts of the code that decide about its values: its command and figures, the programs and scripts
-that it calls, what these call in turn, and how all are built. None of them are the words that a row says, what draws its pictures, and how
-figures are read from the files of its command (rows.py), which does not change what was measured.
+"""Is a row older than what it measures? The parts of the code that decide about its values: its
+command and figures, the programs and scripts that it calls, what these call in turn, and how all
+are built. None of them are the words that a row says, what draws its pictures, and how figures are
+read from the files of its command (rows.py), which does not change what was measured.
 """
 import functools
 import pathlib
@@ -12,21 +13,25 @@ import yaml
 from . import rows
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILT = ["cmake", "CMakeLists.txt", "CMakePresets.json", "scripts/environment.sh", "common", "kernels", "io", "inputs", "miniapp"]
+BUILT = ["cmake", "CMakeLists.txt", "CMakePresets.json", "scripts/environment.sh", "common",
+         "kernels", "io", "inputs", "miniapp"]
 TOOLS = [*BUILT, ":!miniapp/model", ":!miniapp/main.cpp"]
 NO_VIRTUAL = [":!kernels/grid/virtual", ":!miniapp/base/rank_sets.*", ":!miniapp/base/machine.*"]
 MEASURES = ["perf/*.cpp", "perf/*.hpp", "perf/CMakeLists.txt"]
-DRAWS = [f":!perf/scaling_study/{name}*" for name in ("page.", "plots.", "export.", "submission", "reproduce.", "result_pages.", "rows.", "stamps.")]
+DRAWS = [f":!perf/scaling_study/{name}*" for name in (
+    "page.", "plots.", "export.", "submission", "reproduce.", "result_pages.", "rows.", "stamps.")]
 PARTS = {  # by a word: pathspecs of git
-    "nunatak": [*BUILT, ":!miniapp/kit", ":!miniapp/bench", ":!miniapp/files", *NO_VIRTUAL],
-    "nunatak-io": [*TOOLS, ":!kernels", ":!miniapp/kit", ":!miniapp/files", *NO_VIRTUAL, ":!miniapp/base/mpi_ranks.*", ":!miniapp/bench/nunatak_step.cpp"],
-    "nunatak-step": TOOLS, "nunatak-distance": TOOLS, "nunatak-labels": TOOLS, "nunatak-check": TOOLS, "nunatak-join": TOOLS, "nunatak-verify": TOOLS,
-    "calibrate": [*TOOLS, *MEASURES], "bench_kernels": [*TOOLS, *MEASURES], "bench_ssa": [*TOOLS, *MEASURES], "bench_pico": [*TOOLS, *MEASURES],
-    "libnunatak_count": ["perf/count"], "libnunatak_trace": ["perf/trace"], "libslow_disk": ["tests/faults/slow_disk*", "tests/faults/CMakeLists.txt"],
-    "cluster": ["perf/cluster"],
-    "scripts/gpu": [*TOOLS, *MEASURES, "scripts/gpu.sh"],
-    "perf/study": ["perf/study", "perf/scaling_study", *DRAWS],
-}
+         "nunatak": [*BUILT, ":!miniapp/kit", ":!miniapp/bench", ":!miniapp/files", *NO_VIRTUAL],
+         "nunatak-io": [*TOOLS, ":!kernels", ":!miniapp/kit", ":!miniapp/files", *NO_VIRTUAL,
+                        ":!miniapp/base/mpi_ranks.*", ":!miniapp/bench/nunatak_step.cpp"],
+         "nunatak-step": TOOLS, "nunatak-distance": TOOLS, "nunatak-labels": TOOLS,
+         "nunatak-check": TOOLS, "nunatak-join": TOOLS, "nunatak-verify": TOOLS,
+         "calibrate": [*TOOLS, *MEASURES], "bench_kernels": [*TOOLS, *MEASURES],
+         "bench_ssa": [*TOOLS, *MEASURES], "bench_pico": [*TOOLS, *MEASURES],
+         "libnunatak_count": ["perf/count"], "libnunatak_trace": ["perf/trace"],
+         "libslow_disk": ["tests/faults/slow_disk*", "tests/faults/CMakeLists.txt"],
+         "cluster": ["perf/cluster"], "scripts/gpu": [*TOOLS, *MEASURES, "scripts/gpu.sh"],
+         "perf/study": ["perf/study", "perf/scaling_study", *DRAWS],}
 SCRIPT = re.compile(r"(?:^import +|^from +)(\w+)|([\w/]+\.(?:py|yaml))\b", re.M)
 
 
@@ -40,8 +45,10 @@ def parts_of(text):
             if word in PARTS:
                 found[word] = PARTS[word]
         for module, path in SCRIPT.findall(text):
-            name = f"perf/{module}.py" if module else path if path.startswith("perf/") else f"perf/{path}"
-            if name in found or not (ROOT / name).is_file() or name == "perf/results/measured.yaml":  # data of other rows, not code
+            name = (f"perf/{module}.py" if module else path if path.startswith("perf/")
+                    else f"perf/{path}")
+            # data of other rows, not code
+            if name in found or not (ROOT / name).is_file() or name == "perf/results/measured.yaml":
                 continue
             found[name] = [name]
             left.append((ROOT / name).read_text(encoding="utf-8"))
@@ -65,23 +72,29 @@ def changed(commit, *paths):
 def rows_at(commit):
     """{name: (command, figures)} as they were; of the working tree without a commit."""
     if commit:
-        texts = [git("show", f"{commit}:{name}").stdout for name in git("ls-tree", "--name-only", commit, "perf/results/").stdout.split()
+        texts = [git("show", f"{commit}:{name}").stdout
+                 for name in git("ls-tree", "--name-only", commit, "perf/results/").stdout.split()
                  if re.fullmatch(r"perf/results/\d.*\.yaml", name)]
     else:
         texts = [path.read_text(encoding="utf-8") for path in rows.FOLDER.glob("[0-9]*.yaml")]
     sections = [yaml.load(text, yaml.BaseLoader) for text in texts]
-    return {name: (row["command"], row["figures"]) for section in sections for name, row in section.get("rows", {}).items()}
+    return {name: (row["command"], row["figures"]) for section in sections
+            for name, row in section.get("rows", {}).items()}
 
 
 def older(name, commit):
-    """True where the code that decides about the values of the row differs from that at `commit`, or is not known; and of a row that is gone."""
+    """True where the code that decides about the values of the row differs from that at `commit`,
+    or is not known; and of a row that is gone."""
     if git("cat-file", "-e", commit).returncode != 0:
         return True
     now = rows_at("").get(name)
-    return now is None or rows_at(commit).get(name) != now or any(changed(commit, *paths) for paths in parts_of(now[0]))
+    return (now is None or rows_at(commit).get(name) != now or
+            any(changed(commit, *paths) for paths in parts_of(now[0])))
 
 
 def stamp(name):
-    """The commit of the working tree, eight digits, and + if what the row measures was changed since."""
+    """The commit of the working tree, eight digits, and + if what the row measures was changed
+    since."""
     head = git("rev-parse", "--short=8", "HEAD")
-    return head.stdout.strip() + ("+" if older(name, head.stdout.strip()) else "") if head.returncode == 0 else "unknown"
+    return (head.stdout.strip() + ("+" if older(name, head.stdout.strip()) else "")
+            if head.returncode == 0 else "unknown")

@@ -1,6 +1,8 @@
-"""Reads a study file (YAML) strictly: an unknown key, a wrong type or nothing where something is needed is an error that says where.
+"""Reads a study file (YAML) strictly: an unknown key, a wrong type or nothing where something is
+needed is an error that says where.
 
-All scalars are read as text, so that `verbose: no` stays "no"; numbers are made where a number is expected.
+All scalars are read as text, so that `verbose: no` stays "no"; numbers are made where a number is
+expected.
 """
 import copy
 import pathlib
@@ -24,22 +26,27 @@ class StudyError(Exception):
 
 
 class Loader(yaml.BaseLoader):
-    """Scalars are text; a key that comes twice is an error, and so is an alias, of which a few lines make gigabytes."""
+    """Scalars are text; a key that comes twice is an error, and so is an alias, of which a few
+    lines make gigabytes."""
 
     def compose_node(self, parent, index):
         if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "an alias, which studies do not have", self.peek_event().start_mark)
+            raise yaml.composer.ComposerError(None, None, "an alias, which studies do not have",
+                                              self.peek_event().start_mark)
         return super().compose_node(parent, index)
 
     def construct_mapping(self, node, deep=False):
-        for key, times in Counter(str(self.construct_object(key, deep=True)) for key, _ in node.value).items():
+        for key, times in Counter(str(self.construct_object(key, deep=True))
+                                  for key, _ in node.value).items():
             if times > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key '{key}' comes twice", node.start_mark)
+                raise yaml.constructor.ConstructorError(None, None, f"the key '{key}' comes twice",
+                                                        node.start_mark)
         return super().construct_mapping(node, deep)
 
 
 class Check:
-    """One value of the file and the path of its key; each method returns the value as what it should be, or says what it is not."""
+    """One value of the file and the path of its key; each method returns the value as what it
+    should be, or says what it is not."""
 
     def __init__(self, path, key, value):
         self.path, self.key, self.value = path, key, value
@@ -63,7 +70,8 @@ class Check:
         return self.value
 
     def whole(self, expected="a whole number of 1 or more"):
-        if not isinstance(self.value, str) or not re.fullmatch(r"[0-9]{1,9}", self.value) or int(self.value) < 1:
+        if (not isinstance(self.value, str) or not re.fullmatch(r"[0-9]{1,9}", self.value) or
+            int(self.value) < 1):
             self.fail(expected)
         return int(self.value)
 
@@ -77,7 +85,8 @@ class Check:
         return sorted(numbers)
 
     def seconds(self):
-        match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]*)", self.value) if isinstance(self.value, str) else None
+        match = (re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]*)", self.value)
+                 if isinstance(self.value, str) else None)
         if not match or match[2] not in UNITS or float(match[1]) <= 0:
             self.fail("a time like 90s, 2m or 1h")
         return float(match[1]) * UNITS[match[2]]
@@ -96,14 +105,16 @@ class Check:
             found = self.options_of_words()
         else:
             found = {}
-            for key, value in self.mapping(expected="options, as -name value or as keys with values").items():
+            for key, value in self.mapping(
+                expected="options, as -name value or as keys with values").items():
                 if not isinstance(value, str):
                     self.at(key, value).fail("one value")
                 found[self.new_option(key, found)] = value or None
         return found
 
     def new_option(self, key, found):
-        """The name of an option: one that the study does not give itself, and that is not among the others."""
+        """The name of an option: one that the study does not give itself, and that is not among the
+        others."""
         name = key.lstrip("-")
         if name in OURS:
             self.fail(f"no option -{name}, which the study gives itself", f"-{name}")
@@ -128,11 +139,14 @@ class Check:
         return found
 
     def values(self):
-        """What one key of `vary` goes through: {label: value} where values are options or single words."""
+        """What one key of `vary` goes through: {label: value} where values are options or single
+        words."""
         if isinstance(self.value, dict):
-            return {label: self.at(label, options).options() for label, options in self.mapping().items()}
+            return {label: self.at(label, options).options()
+                    for label, options in self.mapping().items()}
         expected = "a list of different values, or labels with options"
-        if not isinstance(self.value, list) or not self.value or not all(isinstance(item, str) and item for item in self.value):
+        if (not isinstance(self.value, list) or not self.value or
+            not all(isinstance(item, str) and item for item in self.value)):
             self.fail(expected)
         if len(set(self.value)) < len(self.value):
             self.fail(expected)
@@ -151,14 +165,17 @@ def describe(value):
 SERIES = ("nodes", "ranks", "options")
 CLUSTER = ("servers", "rate", "server_rate", "latency", "stripe", "locks")
 FLAGS = ("null_output", "raw_writes", "triad", "verify")
-KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node", "threads", "repetitions", "time_limit",
+KEYS = ("title", "program", "options", "vary", *FLAGS, "strong", "weak", "ranks_per_node",
+        "threads", "repetitions", "time_limit",
         "cluster", "smaller", "size", "fields", "least", "model", "tools", "paper")
-FINDING = ("source", "found", "of", "over", "part", "at", "over_part", "over_at", "paper", "rule")  # keys of one; paper.py has their meaning
+# keys of one; paper.py has their meaning
+FINDING = ("source", "found", "of", "over", "part", "at", "over_part", "over_at", "paper", "rule")
 RANGE = r"above 1|unread|([0-9]{1,6}(?:\.[0-9]{1,6})?)(?: to ([0-9]{1,6}(?:\.[0-9]{1,6})?))?( %)?"
 
 
 def tools_of(check):
-    if not isinstance(check.value, list) or not check.value or len({*map(str, check.value)}) < len(check.value):
+    if (not isinstance(check.value, list) or not check.value or
+        len({*map(str, check.value)}) < len(check.value)):
         check.fail(f"a list of different words of {', '.join(TOOLS)}")
     return [check.at(str(n), name).one_of(TOOLS) for n, name in enumerate(check.value)]
 
@@ -176,7 +193,8 @@ def series(check, known):
     found = check.mapping(known)
     if ("nodes" in found) == ("ranks" in found):
         check.fail("either nodes or ranks", "both" if "nodes" in found else "neither")
-    result = {"options": check.at("options", found["options"]).options() if "options" in found else {}}
+    result = {"options": check.at("options", found["options"]).options() if "options" in found
+              else {}}
     name = "nodes" if "nodes" in found else "ranks"
     result[name] = check.at(name, found[name]).wholes()
     if "cells_per_rank" in known:
@@ -193,39 +211,48 @@ def model_of(check, study):
         check.fail("model of nunatak", study["program"])
     if not {"strong", "weak"} & found.keys():
         check.fail("the key strong, weak, or both", "neither")
-    result = {mode: check.at(mode, found[mode]).wholes() for mode in ("strong", "weak") if mode in found}
-    return {**result, "options": check.at("options", found["options"]).options() if "options" in found else {}}
+    result = {mode: check.at(mode, found[mode]).wholes()
+              for mode in ("strong", "weak") if mode in found}
+    return {**result, "options": check.at("options",
+                                          found["options"]).options() if "options" in found else {}}
 
 
 def paper_of(check):
-    """What papers found: texts, and of a ratio its curves (labels of `vary`, methods), parts and numbers of nodes or ranks."""
+    """What papers found: texts, and of a ratio its curves (labels of `vary`, methods), parts and
+    numbers of nodes or ranks."""
     if not isinstance(check.value, list) or not check.value:
         check.fail("a list of findings")
     found = []
     for n, value in enumerate(check.value, 1):
         one = check.at(str(n), value)
         found.append({key: one.at(key, text).text() for key, text in one.mapping(FINDING).items()})
-        for key in ("source", "found", "rule", *(("of", "over", "paper") if found[-1].keys() - {"source", "found", "rule"} else ())):
+        for key in ("source", "found", "rule", *(("of", "over", "paper") if found[-1].keys() -
+                                                 {"source", "found", "rule"} else ())):
             if key not in found[-1]:
                 one.fail(f"the key {key}", "none")
         numbers = re.fullmatch(RANGE, found[-1].get("paper", "2"))
-        if not numbers or float(numbers[1] or 1) <= 0 or numbers[3] and float(numbers[2] or numbers[1]) >= 100:
-            one.at("paper", found[-1]["paper"]).fail("a ratio like 10 or 9 to 14, above 1, unread, or what was saved, like 80 to 98 %")
+        if (not numbers or float(numbers[1] or 1) <= 0 or numbers[3] and
+            float(numbers[2] or numbers[1]) >= 100):
+            one.at("paper", found[-1]["paper"]).fail(
+                "a ratio like 10 or 9 to 14, above 1, unread, or what was saved, like 80 to 98 %")
         for key, words in (("at", "least|most|each"), ("over_at", "least|most")):
             if not re.fullmatch(words + r"|[1-9][0-9]{0,8}", found[-1].get(key, "most")):
-                one.at(key, found[-1][key]).fail(f"a number of nodes (or of ranks, if the study counts them), or {words.replace('|', ', ')}")
+                one.at(key, found[-1][key]).fail("a number of nodes (or of ranks, if the study "
+                                                 f"counts them), or {words.replace('|', ', ')}")
     return found
 
 
 def vary_of(check):
-    """{key: {label: options, or the value of the option that the key names}}. An option belongs to one key."""
+    """{key: {label: options, or the value of the option that the key names}}. An option belongs to
+    one key."""
     found, owners = {}, {}
     for key, value in check.mapping().items():
         one, name = check.at(key, value), check.new_option(key, found)
         found[name] = one.values()
         if name in SIZES:
             one.wholes()
-        for option in sorted({name for label in found[name].values() for name in label} if isinstance(value, dict) else {name}):
+        for option in sorted({name for label in found[name].values() for name in label}
+                             if isinstance(value, dict) else {name}):
             if option in owners:
                 check.fail("each option in one key", f"-{option} in '{owners[option]}' and '{key}'")
             owners[option] = key
@@ -234,18 +261,21 @@ def vary_of(check):
 
 def varied(study):
     """The options that `vary` sets, and its keys that are none."""
-    return {name for key, labels in study["vary"].items() for value in labels.values() for name in (value if isinstance(value, dict) else [key])}
+    return {name for key, labels in study["vary"].items() for value in labels.values()
+            for name in (value if isinstance(value, dict) else [key])}
 
 
 def refuse_overridden(path, study):
-    """Options of a series that could have no effect, as the runs have those of `vary` or of cells_per_rank."""
+    """Options of a series that could have no effect, as the runs have those of `vary` or of
+    cells_per_rank."""
     for mode in ("strong", "weak"):
         own = study.get(mode, {"options": {}})["options"].keys()
         for name in sorted(varied(study) & own):
             Check(path, f"{mode}.options", "").fail("no option that the key vary sets", f"-{name}")
     for name in WEAK if "weak" in study else ():
         if name in varied(study) | study["weak"]["options"].keys():
-            Check(path, "weak", "").fail(f"no -{name} in vary or in its options: it follows from cells_per_rank", f"-{name}")
+            Check(path, "weak", "").fail(
+                f"no -{name} in vary or in its options: it follows from cells_per_rank", f"-{name}")
 
 
 def load(path):
@@ -253,7 +283,8 @@ def load(path):
         with open(path, encoding="utf-8") as file:
             text = file.read(LONGEST + 1)
     except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"file '{path}': expected a study, found none: {getattr(error, 'strerror', None) or error}") from None
+        raise StudyError(f"file '{path}': expected a study, found none: "
+                         f"{getattr(error, 'strerror', None) or error}") from None
     return of_text(path, text)
 
 
@@ -263,21 +294,26 @@ def of_text(path, text):
     try:
         return yaml.load(text, Loader)
     except RecursionError:
-        raise StudyError(f"file '{path}': expected YAML, found too many brackets inside one another") from None
+        raise StudyError(
+            f"file '{path}': expected YAML, found too many brackets inside one another") from None
     except yaml.YAMLError as error:
-        raise StudyError(f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
+        raise StudyError(
+            f"file '{path}': expected YAML, found: {' '.join(str(error).split())}") from None
 
 
 def read(path, full=False, size=None, cluster=None, **given):
-    """The study with all its keys, and the text that it was made from: with the overrides of `full` or of one of the `sizes`, if they
-    are asked for, with those of the emulated cluster, and with keys of the command line; `options` are added to those of the file."""
+    """The study with all its keys, and the text that it was made from: with the overrides of `full`
+    or of one of the `sizes`, if they are asked for, with those of the emulated cluster, and with
+    keys of the command line; `options` are added to those of the file."""
     top = Check(path, "", load(path))
     if not isinstance(top.value, dict) or not top.value:
-        raise StudyError(f"file '{path}': expected the keys of a study ({', '.join(KEYS)}), found {describe(top.value)}")
+        raise StudyError(f"file '{path}': expected the keys of a study ({', '.join(KEYS)}), found "
+                         f"{describe(top.value)}")
     raw = dict(top.mapping((*KEYS, "full", "sizes")))
     sizes = top.at("sizes", raw.pop("sizes")).mapping() if "sizes" in raw else {}
     if sizes and size not in sizes or size and not sizes:
-        Check(path, "", size or "").fail("one of the sizes " + ", ".join(sizes) + " (--size)" if sizes else "the key sizes, for --size")
+        Check(path, "", size or "").fail("one of the sizes " + ", ".join(sizes) + " (--size)"
+                                         if sizes else "the key sizes, for --size")
     for name, values in sizes.items():
         top.at("sizes", sizes).at(name, values).mapping(KEYS)
     raw = overlay(raw, {**sizes[size], "size": size}) if size else raw
@@ -294,11 +330,14 @@ def read(path, full=False, size=None, cluster=None, **given):
     given = {name: str(value) for name, value in given.items() if value is not None}
     if options:
         options = Check("--options", "", options).options()
-        raw["options"] = {name: value or "" for name, value in {**of_file["options"], **options}.items()}
-    series = {name for mode in ("strong", "weak") if mode in of_file for name in of_file[mode]["options"]}
+        raw["options"] = {name: value or ""
+                          for name, value in {**of_file["options"], **options}.items()}
+    series = {name for mode in ("strong", "weak") if mode in of_file
+              for name in of_file[mode]["options"]}
     for name in sorted({*given, *(options or ())} & (varied(of_file) | series)):
         word = f"--{name.replace('_', '-')}" if name in SIZES else "--options"
-        raise StudyError(f"{word}: expected what the keys vary, strong and weak of '{path}' do not set, found {name}")
+        raise StudyError(f"{word}: expected what the keys vary, strong and weak of '{path}' do not "
+                         f"set, found {name}")
     raw = overlay(raw, {**({"cluster": cluster} if cluster else {}), **given})
     return checked(path, raw), yaml.safe_dump(plain(raw), sort_keys=False, allow_unicode=True)
 
@@ -319,7 +358,8 @@ def checked(path, raw):
     if "strong" not in raw and "weak" not in raw:
         Check(path, "strong", "").fail("the key strong, weak, or both", "neither")
     program = at("program").one_of(PROGRAMS) if "program" in raw else PROGRAMS[0]
-    study = {"title": at("title").text() if "title" in raw else pathlib.Path(path).stem, "program": program,
+    study = {"title": at("title").text() if "title" in raw else pathlib.Path(path).stem,
+             "program": program,
              "options": at("options").options() if "options" in raw else {}, "vary": {}}
     if "vary" in raw:
         study["vary"] = vary_of(at("vary"))
@@ -347,5 +387,6 @@ def checked(path, raw):
     study["cluster"] = {"servers": "4", "rate": "200mbit", "latency": "200us"}
     if "cluster" in raw:
         values = at("cluster").mapping(CLUSTER).items()
-        study["cluster"].update({name: at("cluster").at(name, value).text() for name, value in values})
+        study["cluster"].update(
+            {name: at("cluster").at(name, value).text() for name, value in values})
     return study

@@ -1,4 +1,5 @@
-"""Texts that come from elsewhere: files of a results folder, which may be anybody's, and long messages as one line. Numbers as text."""
+"""Texts that come from elsewhere: files of a results folder, which may be anybody's, and long
+messages as one line. Numbers as text."""
 import errno
 import json
 import os
@@ -35,7 +36,8 @@ def parsed(text):
 def one_line(text):
     """The program's error, else the last line that says something."""
     error = ERROR.search(str(text))
-    lines = [line.strip() for line in str(text).splitlines() if re.search(r"\w", line) and not line.startswith("---")]
+    lines = [line.strip() for line in str(text).splitlines() if re.search(r"\w", line) and
+             not line.startswith("---")]
     return (error[0] if error else lines[-1] if lines else "")[:300]
 
 

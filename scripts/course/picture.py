@@ -1,4 +1,5 @@
-"""The picture of lab 0: the path through a serpentine and the boundaries of its patches, written as SVG with the standard library."""
+"""The picture of lab 0: the path through a serpentine and the boundaries of its patches, written as
+SVG with the standard library."""
 
 import pathlib
 
@@ -9,7 +10,8 @@ def serpentine(M):
     """The cells (j, i) of the path, from its seed."""
     path = []
     for j in range(M):
-        row = range(M) if j % 4 == 0 else range(M - 1, -1, -1) if j % 4 == 2 else [M - 1 if j % 4 == 1 else 0]
+        row = (range(M) if j % 4 == 0 else range(M - 1, -1, -1) if j % 4 == 2
+               else [M - 1 if j % 4 == 1 else 0])
         path += [(j, i) for i in row]
     return path
 
@@ -24,22 +26,28 @@ def write_svg(name, M, parts):
     rows = {}
     for n, (j, i) in enumerate(path):
         rows.setdefault(j, []).append((i, n))
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{side + 210}" height="{side + 80}" font-family="sans-serif" font-size="13">'
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{side + 210}" height="{side + 80}" '
+           'font-family="sans-serif" font-size="13">'
            '<rect width="100%" height="100%" fill="white"/>']
     def text(x, y, words, anchor="middle"):
         out.append(f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{words}</text>')
     def box(x, y, width, height, fill):
-        out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{fill}"/>')
+        out.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
+                   f'fill="{fill}"/>')
     for j, cells in rows.items():
         first = min(i for i, _ in cells)
-        box(LEFT + first * SCALE, TOP + (M - 1 - j) * SCALE, len(cells) * SCALE, SCALE, colour(cells[len(cells) // 2][1] / len(path)))
+        box(LEFT + first * SCALE, TOP + (M - 1 - j) * SCALE, len(cells) * SCALE, SCALE,
+            colour(cells[len(cells) // 2][1] / len(path)))
     for k in range(parts + 1):
-        cell = k * (M // parts) + min(k, M % parts)  # where a patch begins; the first ones are one longer
+        # where a patch begins; the first ones are one longer
+        cell = k * (M // parts) + min(k, M % parts)
         x, y = LEFT + cell * SCALE, TOP + side - cell * SCALE
-        out.append(f'<path d="M{x} {TOP}V{TOP + side}M{LEFT} {y}H{LEFT + side}" stroke="crimson" stroke-width="1.5"/>')
+        out.append(f'<path d="M{x} {TOP}V{TOP + side}M{LEFT} {y}H{LEFT + side}" stroke="crimson" '
+                   'stroke-width="1.5"/>')
         text(x, TOP + side + 18, cell)
         text(LEFT - 8, y + 4, cell, "end")
-    text(LEFT + side / 2, TOP + side + 40, f"cells along x; red: boundaries of {parts} x {parts} patches")
+    text(LEFT + side / 2, TOP + side + 40,
+         f"cells along x; red: boundaries of {parts} x {parts} patches")
     bar = LEFT + side + 30
     for k in range(100):
         box(bar, TOP + side * (0.99 - k / 100), 18, side / 100 + 0.5, colour(k / 100))

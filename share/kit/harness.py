@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Run a distance solver on the cases of a corpus; yours goes into SOLVERS. See docs/tutorials/distance-solver.md.
+"""Run a distance solver on the cases of a corpus; yours goes into SOLVERS. See
+docs/tutorials/distance-solver.md.
 
-    python3 harness.py scipy answers cases/*.nc         writes answers/*.nc, variables `distance` and `label`
+    python3 harness.py scipy answers cases/*.nc         writes answers/*.nc, variables `distance`
+    and `label`
 """
 import pathlib
 import sys
@@ -15,7 +17,8 @@ def by_sweeps(mask):
     d = np.pad(mask, 1, constant_values=-1)
     inner, level = d[1:-1, 1:-1], 1
     while (d == level).any():
-        near = (d[:-2, 1:-1] == level) | (d[2:, 1:-1] == level) | (d[1:-1, :-2] == level) | (d[1:-1, 2:] == level)
+        near = ((d[:-2, 1:-1] == level) | (d[2:, 1:-1] == level) | (d[1:-1, :-2] == level) |
+                (d[1:-1, 2:] == level))
         level += 1
         inner[near & (inner == 0)] = level
     return inner
@@ -38,7 +41,8 @@ def by_scipy(mask):
 
 
 def by_skfmm(mask):
-    """Straight distances, |grad d| = 1: equal to steps on paths of one cell (-cases row,column,serpentine,spiral,int16_distance)."""
+    """Straight distances, |grad d| = 1: equal to steps on paths of one cell (-cases
+    row,column,serpentine,spiral,int16_distance)."""
     import skfmm
     if not (mask == 1).any():
         return mask
@@ -50,7 +54,8 @@ SOLVERS = {"sweeps": by_sweeps, "scipy": by_scipy, "skfmm": by_skfmm}
 
 if __name__ == "__main__":
     for path in map(pathlib.Path, sys.argv[3:]):
-        with netCDF4.Dataset(path) as case, netCDF4.Dataset(pathlib.Path(sys.argv[2]) / path.name, "w") as answer:
+        with netCDF4.Dataset(path) as case, netCDF4.Dataset(pathlib.Path(sys.argv[2]) / path.name,
+                                                            "w") as answer:
             mask = case["mask"][:].filled().astype(int)
             answer.createDimension("y", mask.shape[0]), answer.createDimension("x", mask.shape[1])
             answer.createVariable("distance", "f8", ("y", "x"))[:] = SOLVERS[sys.argv[1]](mask)

@@ -18,10 +18,12 @@ for path in sys.argv[1:]:
         results = [case["result"] for case in report["cases"]]
     except (OSError, ValueError, LookupError, TypeError) as error:
         sys.exit(f"junit.py: file '{path}': expected a report of -check, found: {error}")
-    suite = xml.SubElement(suites, "testsuite", name=path, tests=str(len(results)), failures=str(results.count("differs")),
+    suite = xml.SubElement(suites, "testsuite", name=path, tests=str(len(results)),
+                           failures=str(results.count("differs")),
                            errors=str(results.count("no answer")))
     for case in report["cases"]:
         one = xml.SubElement(suite, "testcase", classname=report["tool"], name=case["case"])
         if case["result"] != "equal":
-            xml.SubElement(one, "error" if case["result"] == "no answer" else "failure", message=case["result"]).text = case["text"]
+            xml.SubElement(one, "error" if case["result"] == "no answer" else "failure",
+                           message=case["result"]).text = case["text"]
 xml.ElementTree(suites).write(sys.stdout.buffer, encoding="utf-8", xml_declaration=True)

@@ -1,5 +1,6 @@
-"""The course as its users meet it: every command in the pages of docs/course (blocks marked "sh") runs, and six submissions are graded as
-they should be. Trees and files go to a folder of pytest's. The labs themselves: scripts/lab.py verify."""
+"""The course as its users meet it: every command in the pages of docs/course (blocks marked "sh")
+runs, and six submissions are graded as they should be. Trees and files go to a folder of pytest's.
+The labs themselves: scripts/lab.py verify."""
 
 import importlib.util
 import json
@@ -13,7 +14,8 @@ import sys
 import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PAGES = sorted(page for page in (SOURCE / "docs/course").glob("*.md") if "```sh" in page.read_text())
+PAGES = sorted(page
+               for page in (SOURCE / "docs/course").glob("*.md") if "```sh" in page.read_text())
 spec = importlib.util.spec_from_file_location("lab", SOURCE / "scripts/lab.py")
 lab = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(lab)
@@ -21,7 +23,8 @@ import holes  # noqa: E402
 
 
 def commands(page):
-    """(command, expected status) of the blocks marked sh; a comment '# status 1' says what is expected."""
+    """(command, expected status) of the blocks marked sh; a comment '# status 1' says what is
+    expected."""
     for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.M | re.S):
         for line in block.splitlines():
             found = re.search(r"# status (\d+)", line)
@@ -35,10 +38,14 @@ def folder(tmp_path_factory):
 
 def run(command, folder, status=0):
     words = [re.sub(r"^\.\./lab", f"{folder}/lab", word) for word in shlex.split(command)]
-    words = [str(folder / word) if re.fullmatch(r"\w+\.(png|svg|json)", word) else word for word in words]  # what a command writes
+    # what a command writes
+    words = [str(folder / word) if re.fullmatch(r"\w+\.(png|svg|json)", word) else word
+             for word in words]
     words = [sys.executable, *words] if words[0].endswith(".py") else words
-    found = subprocess.run(words, cwd=SOURCE, capture_output=True, text=True, env={"NUNATAK_COURSE_SECONDS": "15", **os.environ})
-    assert found.returncode == status, f"{command}: expected status {status}, found {found.returncode}\n{found.stdout}\n{found.stderr}"
+    found = subprocess.run(words, cwd=SOURCE, capture_output=True, text=True,
+                           env={"NUNATAK_COURSE_SECONDS": "15", **os.environ})
+    assert found.returncode == status, (f"{command}: expected status {status}, found "
+                                        f"{found.returncode}\n{found.stdout}\n{found.stderr}")
     return found.stdout
 
 
@@ -60,9 +67,10 @@ def test_lab_0_says_what_its_page_says(folder):
 def test_submissions_are_graded(folder):
     lab5, path = lab.lab_of(5), "kernels/grid/sums.hpp"
     right, wrong = (SOURCE / path).read_text(), holes.mutate(lab5, lab5["mutants"][0])[path]
-    written = {"right": right, "wrong": wrong, "edits_the_checker": wrong, "no_answers": right,
-               "does_not_compile": right.replace("hi += n >> 32;", "hi += n >> 32"),
-               "hangs": right.replace("    hi += n >> 32;", "    for (volatile int n = 0;; n = n + 1) {}")}
+    written = {
+        "right": right, "wrong": wrong, "edits_the_checker": wrong, "no_answers": right,
+        "does_not_compile": right.replace("hi += n >> 32;", "hi += n >> 32"),
+        "hangs": right.replace("    hi += n >> 32;", "    for (volatile int n = 0;; n = n + 1) {}")}
     for name, text in written.items():
         tree = folder / "submissions" / name
         (tree / path).parent.mkdir(parents=True)
@@ -74,14 +82,21 @@ def test_submissions_are_graded(folder):
     checker.parent.mkdir(parents=True)
     checker.write_text("// All is well.\n")
     run(f"scripts/lab.py grade {folder}/submissions --json grades.json", folder)
-    grades = {grade["submission"]: grade for grade in json.loads((folder / "grades.json").read_text())}
-    assert [name for name, grade in grades.items() if grade["passed"]] == ["right"] and len(grades) == 6
+    grades = {grade["submission"]: grade
+              for grade in json.loads((folder / "grades.json").read_text())}
+    assert ([name for name, grade in grades.items() if grade["passed"]] == ["right"] and
+            len(grades) == 6)
     first = {name: grade["checks"][0] for name, grade in grades.items() if grade["checks"]}
-    assert "compiles" in first["does_not_compile"]["expected"] and "error" in first["does_not_compile"]["found"]
-    assert "an end within" in first["hangs"]["expected"] and "equal bits on 1 to 4096" in first["hangs"]["test"]
-    assert "sum.value() = " in first["wrong"]["expected"] and re.search(r"\d", first["wrong"]["found"])
-    assert grades["edits_the_checker"]["ignored"] == ["tests/course/check_sums.cpp"] and grades["edits_the_checker"]["checks"]
-    assert not grades["no_answers"]["checks"] and [a["found"] for a in grades["no_answers"]["answers"]] == [None, None]
+    assert ("compiles" in first["does_not_compile"]["expected"] and
+            "error" in first["does_not_compile"]["found"])
+    assert ("an end within" in first["hangs"]["expected"] and
+            "equal bits on 1 to 4096" in first["hangs"]["test"])
+    assert ("sum.value() = " in first["wrong"]["expected"] and
+            re.search(r"\d", first["wrong"]["found"]))
+    assert (grades["edits_the_checker"]["ignored"] == ["tests/course/check_sums.cpp"] and
+            grades["edits_the_checker"]["checks"])
+    assert (not grades["no_answers"]["checks"] and
+            [a["found"] for a in grades["no_answers"]["answers"]] == [None, None])
 
 
 def test_the_source_and_right_answers_pass(folder):
@@ -91,7 +106,8 @@ def test_the_source_and_right_answers_pass(folder):
     skeleton = (tree / "kernels/distance/bfs.hpp").read_text()
     assert skeleton.count("not written yet") == 1 and "do {" not in skeleton
     assert not (tree / ".git").exists() and not (tree / "tests/course/labs.json").exists()
-    (tree / "kernels/distance/bfs.hpp").write_text((SOURCE / "kernels/distance/bfs.hpp").read_text())
+    (tree / "kernels/distance/bfs.hpp").write_text(
+        (SOURCE / "kernels/distance/bfs.hpp").read_text())
     answers, other = lab.right_answers(lab.lab_of(2), 17), lab.right_answers(lab.lab_of(2), 18)
     assert answers != other
     (tree / "answers.json").write_text(json.dumps(answers))

@@ -1,4 +1,5 @@
-"""What students hand in is read and run with care: output and memory have limits, stopped programs are gone, editors leave byte order marks."""
+"""What students hand in is read and run with care: output and memory have limits, stopped programs
+are gone, editors leave byte order marks."""
 import importlib.util
 import json
 import os
@@ -32,19 +33,23 @@ def test_output_without_end_is_stopped_and_its_last_part_kept():
     assert workshop.run(["sh", "-c", "echo a; echo b >&2; exit 3"], 60) == (3, "a\nb\n")
 
 
-@pytest.mark.parametrize("command", ["sleep 123.25 & sleep 123.25", "exec >&- 2>&-; sleep 123.25", "(set -m; sleep 123.25 & wait)"])
+@pytest.mark.parametrize("command", ["sleep 123.25 & sleep 123.25", "exec >&- 2>&-; sleep 123.25",
+                                     "(set -m; sleep 123.25 & wait)"])
 def test_a_stopped_program_is_gone_with_all_that_it_started(command):
     """Also what has a process group of its own, as the ranks of mpiexec have."""
     assert workshop.run(["bash", "-c", f"echo begun; {command}"], 1) == (None, "begun\n")
     begin = time.monotonic()
-    while subprocess.run(["pgrep", "-f", "^sleep 123.25"], stdout=subprocess.DEVNULL).returncode == 0:
+    while subprocess.run(["pgrep", "-f", "^sleep 123.25"],
+                         stdout=subprocess.DEVNULL).returncode == 0:
         assert time.monotonic() - begin < 10
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("script", [PRINTS, "head -c 65M /dev/zero >$last", f"[ $(ulimit -d) = {workshop.MEMORY >> 10} ] && {PRINTS}"])
+@pytest.mark.parametrize("script", [PRINTS, "head -c 65M /dev/zero >$last",
+                                    f"[ $(ulimit -d) = {workshop.MEMORY >> 10} ] && {PRINTS}"])
 def test_a_check_that_prints_without_end_says_so(tmp_path, monkeypatch, script):
-    """On stdout, or into its XML file, the last word, where Catch2 puts what goes to std::cout; its memory has a limit."""
+    """On stdout, or into its XML file, the last word, where Catch2 puts what goes to std::cout; its
+    memory has a limit."""
     monkeypatch.setattr(workshop, "BUILD", tmp_path)
     (tmp_path / "tests/course").mkdir(parents=True)
     (tmp_path / "mpiexec.txt").write_text("mpiexec;-n")
@@ -52,7 +57,8 @@ def test_a_check_that_prints_without_end_says_so(tmp_path, monkeypatch, script):
     program.write_text(f"#!/bin/bash\nlast=${{@: -1}}\n{script}\n")
     program.chmod(0o755)
     (failure,) = workshop.run_check({"program": "check", "tests": "[lab]"})
-    assert failure == {"test": "check", "expected": "at most 64 MB of output", "found": "more: a loop that prints and does not end"}
+    assert failure == {"test": "check", "expected": "at most 64 MB of output",
+                       "found": "more: a loop that prints and does not end"}
 
 
 def tree_of(folder, number, answers):
@@ -82,7 +88,8 @@ def test_a_seed_that_is_none_ends_nothing(tmp_path):
     for n, seed in enumerate((10**80, -1, "17", 1.5)):
         tree = tree_of(tmp_path / str(n), 6, {})
         (tree / "lab.json").write_text(json.dumps({"lab": 6, "seed": seed}))
-        assert lab.judge(tree)["error"].startswith("lab.json: expected the seed as a whole number up to 1000000, found")
+        assert lab.judge(tree)["error"].startswith(
+            "lab.json: expected the seed as a whole number up to 1000000, found")
 
 
 def test_a_second_part_that_was_not_begun_is_left_out():
@@ -93,9 +100,10 @@ def test_a_second_part_that_was_not_begun_is_left_out():
     assert lab.without_second_part(lab1, {**skeletons, path: (SOURCE / path).read_text()}) == []
 
 
-@pytest.mark.parametrize("make, expected", [
-    (os.mkfifo, "a file that can be read"), (lambda path: path.symlink_to("/dev/null"), "a file that can be read"),
-    (lambda path: path.write_text(100000 * "["), "JSON")])
+@pytest.mark.parametrize("make, expected",
+                         [(os.mkfifo, "a file that can be read"),
+                          (lambda path: path.symlink_to("/dev/null"), "a file that can be read"),
+                          (lambda path: path.write_text(100000 * "["), "JSON")])
 def test_answers_that_are_none_are_one_sentence(tmp_path, make, expected):
     tree = tree_of(tmp_path / "13", 13, {})
     (tree / "answers.json").unlink()

@@ -1,4 +1,5 @@
-"""The laws behind the synthetic reports of a seed (lab 9) are found within the stated tolerances, and studies that are handed in (lab 13) are judged."""
+"""The laws behind the synthetic reports of a seed (lab 9) are found within the stated tolerances,
+and studies that are handed in (lab 13) are judged."""
 
 import importlib.util
 import json
@@ -23,12 +24,16 @@ def answers(folder):
     runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
     for part in (lab.study.SSA, lab.study.TRANSPORT):
         for mode in ("strong", "weak"):
-            mine = [(r["ranks"], r["cells"], json.loads((folder / r["report"]).read_text())["timers"][part]["max"]) for r in runs if r["mode"] == mode]
+            mine = [(r["ranks"], r["cells"],
+                     json.loads((folder / r["report"]).read_text())["timers"][part]["max"])
+                    for r in runs if r["mode"] == mode]
             fit = law.fit([n for n, *_ in mine], [[t / cells] for _, cells, t in mine])
             found[part, mode] = fit["sigma"], fit["kappa"]
-    (sigma, kappa), (serial, pairs) = found[lab.study.SSA, "strong"], found[lab.study.TRANSPORT, "weak"]
+    (sigma, kappa), (serial, pairs) = (found[lab.study.SSA, "strong"],
+                                       found[lab.study.TRANSPORT, "weak"])
     fastest = np.sqrt((1 - sigma) / kappa)
-    return {"half_efficient": 1 + 1 / found[lab.study.TRANSPORT, "strong"][0], "most_ranks": np.sqrt((1 - sigma) / (kappa / 2)),
+    return {"half_efficient": 1 + 1 / found[lab.study.TRANSPORT, "strong"][0],
+            "most_ranks": np.sqrt((1 - sigma) / (kappa / 2)),
             "best_speedup": fastest / (1 + sigma * (fastest - 1) + kappa * fastest * (fastest - 1)),
             "scaled_256": 256 / (1 + serial * 255 + pairs * 256 * 255)}
 
@@ -66,7 +71,9 @@ def other_work(folder):
     folder.add("strong", 8, 0, lab.study.samples().model_report(8, 96), {"io_format": "pnetcdf"})
 
 
-@pytest.mark.parametrize("make, expected", [(two_modes, None), (None, "neither"), (two_points, "2 points of 1 curves"), (other_work, "other work")])
+@pytest.mark.parametrize("make, expected",
+                         [(two_modes, None), (None, "neither"),
+                          (two_points, "2 points of 1 curves"), (other_work, "other work")])
 def test_own_studies_are_judged(tmp_path, make, expected):
     pytest.importorskip("pandas")
     result = lab.judge(submission(tmp_path, make))

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Kills a server, a client, or all of a run of nunatak with output servers at seeded instants while it writes,
-and goes on from what is left.
+"""Kills a server, a client, or all of a run of nunatak with output servers at seeded instants while
+it writes, and goes on from what is left.
 
-  instants.py NUNATAK "MPIEXEC -n" --slow-disk LIBRARY [--instants 100] [--seed 1] [--transport async:1] [--go-on every|last]
+  instants.py NUNATAK "MPIEXEC -n" --slow-disk LIBRARY [--instants 100] [--seed 1] [--transport
+  async:1] [--go-on every|last]
 
-Three runs that are not killed come first. The disk is one of --rate bytes per second (slow_disk.cpp), which makes most of their time,
-however busy the machine is; the instants lie within the shortest of them. Every other run must end within 30 s, with a status that is
-not 0; nunatak-verify must find each file as the manifest says; each snapshot must have the bits of the first run's, each series those
-of its first records, and no snapshot may be newer than a series. Then a run goes on, on a disk that is not slow, from the latest snapshot (--go-on: of every trial, or of the last
-one that left some), and its files must be those of the first run, bit for bit.
+Three runs that are not killed come first. The disk is one of --rate bytes per second
+(slow_disk.cpp), which makes most of their time, however busy the machine is; the instants lie
+within the shortest of them. Every other run must end within 30 s, with a status that is not 0;
+nunatak-verify must find each file as the manifest says; each snapshot must have the bits of the
+first run's, each series those of its first records, and no snapshot may be newer than a series.
+Then a run goes on, on a disk that is not slow, from the latest snapshot (--go-on: of every trial,
+or of the last one that left some), and its files must be those of the first run, bit for bit.
 """
 import argparse
 import os
@@ -30,21 +33,25 @@ from conftest import ranks_of  # noqa: E402
 LONGEST = 30  # s
 YEARS = 30
 MODEL = ("-stress", "sia", "-dt_max", "0.5")
-FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "1", "-spatial_vars", "thk,mask", "-io_commit_every",
-         "1", "-snapshot_file", "s.nc", "-snapshot_every", "1", "-o", "end.nc", "-io_format", "direct", "-verbose", "no")
+FILES = ("-timeseries_file", "series.nc", "-spatial_file", "maps.nc", "-spatial_every", "1",
+         "-spatial_vars", "thk,mask", "-io_commit_every", "1", "-snapshot_file", "s.nc",
+         "-snapshot_every", "1", "-o", "end.nc", "-io_format", "direct", "-verbose", "no")
 
 
 def command(options, *words):
     servers = int(options.transport.split(":")[1])
-    return [*shlex.split(options.mpiexec), str(2 + servers), options.nunatak, *words, *MODEL, "-run_until", str(YEARS), *FILES,
+    return [*shlex.split(options.mpiexec), str(2 + servers), options.nunatak, *words, *MODEL,
+            "-run_until", str(YEARS), *FILES,
             "-io_transport", options.transport, "-io_patience", "10"]
 
 
 def start(options, folder):
     words = command(options, "-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5")
     words[words.index(options.nunatak):words.index(options.nunatak)] = [
-        "env", f"LD_PRELOAD={options.slow_disk}", f"NUNATAK_DISK={options.rate} {folder}/ {folder}.disk"]
-    return subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        "env", f"LD_PRELOAD={options.slow_disk}",
+        f"NUNATAK_DISK={options.rate} {folder}/ {folder}.disk"]
+    return subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                            text=True)
 
 
 def undisturbed(options, folder):
@@ -84,8 +91,8 @@ def contents(path):
     with netCDF4.Dataset(path) as data:
         data.set_auto_mask(False)
         unlimited = {name for name, dimension in data.dimensions.items() if dimension.isunlimited()}
-        return {name: [record.tobytes() for record in v[:]] if unlimited & set(v.dimensions) else v[:].tobytes()
-                for name, v in data.variables.items()}
+        return {name: [record.tobytes() for record in v[:]] if unlimited & set(v.dimensions)
+                else v[:].tobytes() for name, v in data.variables.items()}
 
 
 def differences(folder, whole, complete):
@@ -97,11 +104,13 @@ def differences(folder, whole, complete):
             if found[name] != expected[name][:n]:
                 yield f"{path.name}: {name} differs"
     if complete:
-        yield from (f"{path.name} is missing" for path in whole.glob("*.nc") if not (folder / path.name).exists())
+        yield from (f"{path.name} is missing"
+                    for path in whole.glob("*.nc") if not (folder / path.name).exists())
 
 
 def newer(folder):
-    """A snapshot is never newer than what the series have committed: else the run could not go on from it."""
+    """A snapshot is never newer than what the series have committed: else the run could not go on
+    from it."""
     snapshot = max(folder.glob("s_*.nc"), default=None)
     for name in ("series.nc", "maps.nc") if snapshot else ():
         if not (folder / name).exists():
@@ -113,7 +122,8 @@ def newer(folder):
 
 
 def verify(options, folder):
-    done = subprocess.run([pathlib.Path(options.nunatak).with_name("nunatak-verify"), folder], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([pathlib.Path(options.nunatak).with_name("nunatak-verify"), folder],
+                          capture_output=True, text=True, timeout=60)
     return [] if done.returncode == 0 else ["nunatak-verify: " + done.stdout + done.stderr]
 
 
@@ -156,26 +166,32 @@ def trial(options, folder, whole, who, instant):
 
 def go_on(options, folder, whole):
     last = max(folder.glob("s_*.nc"))
-    done = subprocess.run(command(options, "-i", last.name), cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command(options, "-i", last.name), cwd=folder, capture_output=True,
+                          text=True, timeout=120)
     if done.returncode != 0:
         return [f"does not go on from {last.name}: {done.stderr}"]
-    return [f"from {last.name}: {what}" for what in differences(folder, whole, True)] + verify(options, folder)
+    return [f"from {last.name}: {what}"
+            for what in differences(folder, whole, True)] + verify(options, folder)
 
 
 def a_fast_folder():
     """/dev/shm, if it has room for the files of several runs (containers often have 64 MB)."""
     shared = pathlib.Path("/dev/shm")
-    return str(shared) if shared.is_dir() and shutil.disk_usage(shared).free > 1 << 29 else tempfile.gettempdir()
+    return (str(shared) if shared.is_dir() and
+            shutil.disk_usage(shared).free > 1 << 29 else tempfile.gettempdir())
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("nunatak")
     parser.add_argument("mpiexec", help="mpiexec with its flags, the number of ranks to follow")
     parser.add_argument("--instants", type=int, default=100)
-    parser.add_argument("--folder", default=a_fast_folder(), help="of the runs (default %(default)s)")
+    parser.add_argument("--folder", default=a_fast_folder(),
+                        help="of the runs (default %(default)s)")
     parser.add_argument("--slow-disk", required=True, help="the library of slow_disk.cpp")
-    parser.add_argument("--rate", default="5e6", help="of the disk (default %(default)s: the files of a run have 21 MB)")
+    parser.add_argument("--rate", default="5e6",
+                        help="of the disk (default %(default)s: the files of a run have 21 MB)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--transport", default="async:1")
     parser.add_argument("--go-on", choices=("every", "last"), default="every")
@@ -184,7 +200,8 @@ def main():
     bad, went_on, struck, left = 0, 0, 0, None
     with tempfile.TemporaryDirectory(dir=options.folder) as base:
         whole = pathlib.Path(base) / "whole"
-        length = min(undisturbed(options, folder) for folder in (whole, whole.with_name("second"), whole.with_name("third")))
+        length = min(undisturbed(options, folder)
+                     for folder in (whole, whole.with_name("second"), whole.with_name("third")))
         folder = whole
         for n in range(options.instants):
             if folder not in (whole, left):
@@ -210,7 +227,8 @@ def main():
             wrong, went_on = go_on(options, left, whole), went_on + 1
             bad += len(wrong)
             print("".join(f"WRONG {what}\n" for what in wrong), end="")
-    print(f"{options.transport}: {struck} of {options.instants} killed before their end (they write for {length:.1f} s), {went_on} went on, {bad} wrong")
+    print(f"{options.transport}: {struck} of {options.instants} killed before their end (they "
+          f"write for {length:.1f} s), {went_on} went on, {bad} wrong")
     return 1 if bad or struck == 0 or went_on == 0 else 0
 
 

@@ -1,5 +1,5 @@
-"""One of the ranks that compute throws, or stands still, between two puts, and the others do not: every rank ends in time, one message says
-why, and what was committed stays.
+"""One of the ranks that compute throws, or stands still, between two puts, and the others do not:
+every rank ends in time, one message says why, and what was committed stays.
 
 Environment: as for tests/program, and NUNATAK_VICTIM (victim.cpp).
 """
@@ -24,8 +24,9 @@ def run(folder, method, ranks, patience, *leaves):
     folder.mkdir()
     transport = method.partition("transport=")[2]
     n = ranks + 1 if "async" in transport else ranks
-    return run_program(os.environ["NUNATAK_VICTIM"], "run", folder, method, math.ceil(patience), *leaves,
-                       *(["-io_transport", transport] if transport else []), ranks=n, timeout=120 + 12 * patience)
+    return run_program(
+        os.environ["NUNATAK_VICTIM"], "run", folder, method, math.ceil(patience), *leaves,
+        *(["-io_transport", transport] if transport else []), ranks=n, timeout=120 + 12 * patience)
 
 
 def error_of(folder, method, ranks, n, patience, what, rank):
@@ -35,21 +36,29 @@ def error_of(folder, method, ranks, n, patience, what, rank):
     assert done.status == 2, done.err  # of MPI_Abort, not of a signal
     assert time.time() - begin < 30 * n, done.err
     check = run_program(os.environ["NUNATAK_VICTIM"], "check", folder, timeout=60, status=0)
-    # the first snapshot, and the series with one record where records are committed before it is closed
-    assert check.out.split() == (["2", "1"] if method.startswith("direct") else ["1", "0"]), check.out
-    errors = [line.strip("\0") for line in done.err.splitlines() if "error:" in line]  # Open MPI 5 adds zeros
+    # the first snapshot, and the series with one record where records are committed before it is
+    # closed
+    assert check.out.split() == (["2", "1"] if method.startswith("direct")
+                                 else ["1", "0"]), check.out
+    # Open MPI 5 adds zeros
+    errors = [line.strip("\0") for line in done.err.splitlines() if "error:" in line]
     assert len(errors) == 1, done.err
     return errors[0]
 
 
-@pytest.mark.parametrize("method, ranks", [*((method, 3) for method in METHODS), *((METHODS[1], ranks) for ranks in (2, 5)), (METHODS[0], 5)])
+@pytest.mark.parametrize("method, ranks",
+                         [*((method, 3) for method in METHODS),
+                          *((METHODS[1], ranks) for ranks in (2, 5)), (METHODS[0], 5)])
 @pytest.mark.parametrize("what, rank", [("throws", 0), ("throws", -1), ("errs", 0), ("errs", -1)])
-def test_an_exception_on_one_client_ends_all_ranks_and_is_the_message(tmp_path, method, ranks, what, rank):
-    """`throws`: what may happen to one rank. `errs`: an error that the program takes for one of all ranks."""
+def test_an_exception_on_one_client_ends_all_ranks_and_is_the_message(tmp_path, method, ranks, what,
+                                                                      rank):
+    """`throws`: what may happen to one rank. `errs`: an error that the program takes for one of all
+    ranks."""
     rank %= ranks
 
     def attempt(n):
-        assert error_of(tmp_path / f"{n:.2f}", method, ranks, n, 10, what, rank) == f"victim: error: rank {rank}: one rank cannot go on"
+        assert error_of(tmp_path / f"{n:.2f}", method, ranks, n, 10, what,
+                        rank) == f"victim: error: rank {rank}: one rank cannot go on"
     again_if_busy(attempt, lambda: run(tmp_path / "all", method, ranks, 600), USUAL)
 
 

@@ -31,7 +31,9 @@ def mount(*words):
 
 
 def unmount(folder):
-    for _ in range(600):  # a rank that was killed may take long to die where cores are busy, and keeps the disk until then
+    # a rank that was killed may take long to die where cores are busy, and keeps the disk until
+    # then
+    for _ in range(600):
         if subprocess.run(["umount", str(folder)], capture_output=True).returncode == 0:
             return
         time.sleep(0.1)
@@ -56,16 +58,19 @@ def small_disk(tmp_path):
 
 def check(folder):
     """What the victim's own check says: the number of files, and of records of the series."""
-    return map(int, run_program(os.environ["NUNATAK_VICTIM"], "check", folder, timeout=60, status=0).out.split())
+    return map(int, run_program(os.environ["NUNATAK_VICTIM"], "check", folder, timeout=60,
+                                status=0).out.split())
 
 
 @pytest.mark.parametrize("output_format", FORMATS)
 def test_a_disk_that_fills_up_is_an_error_and_keeps_what_was_committed(small_disk, output_format):
-    """Patches that interleave in the file, as in a run of the model; the last disk has room for all."""
+    """Patches that interleave in the file, as in a run of the model; the last disk has room for
+    all."""
     kept = 0
     for size in ("100k", "160k", "220k", "280k", "340k", "420k", "500k", "30M"):
         folder = small_disk(size)
-        run = run_program(os.environ["NUNATAK_VICTIM"], "run", folder, output_format, "20", ranks=2, timeout=60)
+        run = run_program(os.environ["NUNATAK_VICTIM"], "run", folder, output_format, "20", ranks=2,
+                          timeout=60)
         assert "-io_patience" not in run.err, run.err
         found, _ = check(folder)
         if run.status != 0:
@@ -84,7 +89,8 @@ def cut_power(folder):
 
 @pytest.mark.parametrize("output_format", ["pnetcdf", "serial", "netcdf4", "direct"])
 def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
-    """The file system stops soon after the first commit, without its journal; then it is mounted again."""
+    """The file system stops soon after the first commit, without its journal; then it is mounted
+    again."""
     if not shutil.which("mkfs.ext4"):
         pytest.skip("expected mkfs.ext4 (the package e2fsprogs)")
     image, folder = tmp_path / "image", tmp_path / "disk"
@@ -98,8 +104,9 @@ def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
         subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True)
         mount("-o", "loop", str(image), str(folder))
         try:
-            run = subprocess.Popen(command_of(os.environ["NUNATAK_VICTIM"], "run", folder, output_format, "5", ranks=2),
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+            run = subprocess.Popen(command_of(os.environ["NUNATAK_VICTIM"], "run", folder,
+                                              output_format, "5", ranks=2), stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True, start_new_session=True)
             begin = time.time()
             while not any(folder.glob("*.nc")) and run.poll() is None and time.time() - begin < 60:
                 time.sleep(0.002)
@@ -114,14 +121,17 @@ def test_power_loss_on_ext4_leaves_what_was_committed(tmp_path, output_format):
                 except ProcessLookupError:
                     pass
                 run.wait(timeout=20)
-                subprocess.run(["pkill", "-9", "-f", str(folder)])  # ranks have groups of their own; no disk is mounted twice
-                said = len(re.findall(r"^\d+$", run.stdout.read(), re.M))  # records, each after its commit and before its snapshot
+                # ranks have groups of their own; no disk is mounted twice
+                subprocess.run(["pkill", "-9", "-f", str(folder)])
+                # records, each after its commit and before its snapshot
+                said = len(re.findall(r"^\d+$", run.stdout.read(), re.M))
         finally:
             unmount(folder)
         mount("-o", "loop", str(image), str(folder))
         try:
             files, records = check(folder)
-            assert files >= min(said - 1, 2) and (output_format != "direct" or records >= said), (said, files, records)
+            assert (files >= min(said - 1, 2) and
+                    (output_format != "direct" or records >= said)), (said, files, records)
             kept += files
         finally:
             unmount(folder)

@@ -1,6 +1,8 @@
-"""Nothing waits without an end: calls on files that hang, files that are none, signals; and what is slow is not ended.
+"""Nothing waits without an end: calls on files that hang, files that are none, signals; and what is
+slow is not ended.
 
-Environment: as for tests/program, NUNATAK_FAULTS (faults.cpp) and NUNATAK_SLOW_DISK (slow_disk.cpp).
+Environment: as for tests/program, NUNATAK_FAULTS (faults.cpp) and NUNATAK_SLOW_DISK
+(slow_disk.cpp).
 """
 import fcntl
 import os
@@ -13,9 +15,11 @@ import time
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "program"))
-from conftest import nunatak, ranks_of, run_program, slow_disk, start_nunatak, wait_for_file, wait_for_steps  # noqa: E402, F401
+from conftest import (nunatak, ranks_of, run_program, slow_disk, start_nunatak,  # noqa: E402, F401
+                      wait_for_file, wait_for_steps)
 
-MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max", "0.5")
+MARINE = ("-init", "marine", "-grid_dx", "96km", "-grid_Mz", "5", "-stress", "sia", "-dt_max",
+          "0.5")
 LONGEST = 60  # s, of a run that is ended; on idle cores most take 5
 
 
@@ -27,7 +31,8 @@ def failed(run, *words):
 
 
 def hanging(folder, call, k, rank=0):
-    return {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"], "NUNATAK_FAULT": f"{rank} {call} {k} hang {folder} {folder}.struck"}
+    return {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"],
+            "NUNATAK_FAULT": f"{rank} {call} {k} hang {folder} {folder}.struck"}
 
 
 @pytest.mark.parametrize("method", ["each", "serial", "parallel", "direct"])
@@ -35,7 +40,8 @@ def test_an_input_that_hangs_is_named(nunatak, tmp_path, method):
     source = tmp_path / "in"
     source.mkdir()
     nunatak(*MARINE, "-o", source / "x.nc", status=0)
-    options = ("-i", source / "x.nc", "-i_verify", "no", "-io_read", method, "-run_steps", "1", "-o", "end.nc", "-io_patience", "2")
+    options = ("-i", source / "x.nc", "-i_verify", "no", "-io_read", method, "-run_steps", "1",
+               "-o", "end.nc", "-io_patience", "2")
     for k in (1, 3, 9):
         run = nunatak(*options, ranks=2, environment=hanging(source, "read", k), timeout=LONGEST)
         if pathlib.Path(f"{source}.struck").exists():
@@ -50,16 +56,19 @@ def test_options_that_hang_are_named(nunatak, tmp_path):
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "o.opt").write_text("-init dome\n-grid_Mx 11\n-run_steps 1\n")
-    run = nunatak("-options_file", folder / "o.opt", "-io_patience", "2", ranks=2, environment=hanging(folder, "read", 1), timeout=LONGEST)
+    run = nunatak("-options_file", folder / "o.opt", "-io_patience", "2", ranks=2,
+                  environment=hanging(folder, "read", 1), timeout=LONGEST)
     failed(run, "in/o.opt'", "in phase 'read'", "-io_patience")
 
 
 def test_a_library_that_aborts_is_named(tmp_path):
     """Here by a signal; PnetCDF and C++ do so where memory fails."""
-    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", environment=hanging(tmp_path, "fsync", 1))
+    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc",
+                            environment=hanging(tmp_path, "fsync", 1))
     wait_for_file(process, f"{tmp_path}.struck")
     os.kill(process.pid, signal.SIGABRT)
-    assert "error: rank 0: a library ends the run in phase 'fsync' of file 'end.nc'" in process.communicate(timeout=LONGEST)[1]
+    assert ("error: rank 0: a library ends the run in phase 'fsync' of file "
+            "'end.nc'" in process.communicate(timeout=LONGEST)[1])
     assert process.returncode == -signal.SIGABRT
 
 
@@ -71,9 +80,12 @@ def test_no_call_of_the_output_is_unwatched(nunatak, tmp_path, call):
         folder = tmp_path / f"out{k}"
         folder.mkdir()
         struck.unlink(missing_ok=True)
-        environment = {**hanging(folder, call, k), "NUNATAK_FAULT": f"0 {call} {k} hang {folder} {struck}"}
-        words = (*MARINE, "-run_steps", "1", "-o", "end.nc", "-timeseries_file", "s.nc", "-report", "r.json")
-        run = nunatak(*words, "-io_patience", "1", ranks=2, cwd=folder, environment=environment, timeout=LONGEST)
+        environment = {**hanging(folder, call, k),
+                       "NUNATAK_FAULT": f"0 {call} {k} hang {folder} {struck}"}
+        words = (*MARINE, "-run_steps", "1", "-o", "end.nc", "-timeseries_file", "s.nc", "-report",
+                 "r.json")
+        run = nunatak(*words, "-io_patience", "1", ranks=2, cwd=folder, environment=environment,
+                      timeout=LONGEST)
         if not struck.exists():  # there are fewer calls; a busy disk may take longer than 1 s
             assert k > 1 and (run.status == 0 or "without progress" in run.text), run.text
             nunatak(*words, "-overwrite", ranks=2, cwd=folder, status=0, timeout=LONGEST)
@@ -82,14 +94,16 @@ def test_no_call_of_the_output_is_unwatched(nunatak, tmp_path, call):
 
 
 def test_what_is_no_regular_file_is_refused_by_name(nunatak, tmp_path):
-    for name, options, what in (("end.nc.lock", MARINE, "': expected a regular file"), ("in.nc", ("-i", "in.nc"), ""),
-                                ("manifest.jsonl", MARINE, "': expected the manifest, a regular file"),
-                                ("r.json", (*MARINE, "-report", "r.json"), "")):
+    for name, options, what in (
+        ("end.nc.lock", MARINE, "': expected a regular file"), ("in.nc", ("-i", "in.nc"), ""),
+        ("manifest.jsonl", MARINE, "': expected the manifest, a regular file"),
+        ("r.json", (*MARINE, "-report", "r.json"), "")):
         (tmp_path / "manifest.jsonl").unlink(missing_ok=True)
         os.mkfifo(tmp_path / name)
         failed(nunatak(*options, "-o", "end.nc", ranks=2, timeout=LONGEST), name + what)
         if name == "manifest.jsonl":
-            assert "regular file" in run_program("nunatak-verify", cwd=tmp_path, status=2, timeout=LONGEST).text
+            assert "regular file" in run_program("nunatak-verify", cwd=tmp_path, status=2,
+                                                 timeout=LONGEST).text
         (tmp_path / name).unlink()
     (tmp_path / "manifest.jsonl").unlink(missing_ok=True)
     (tmp_path / "manifest.jsonl").symlink_to("/dev/zero")
@@ -104,23 +118,26 @@ def test_a_manifest_that_another_process_locks_ends_the_run(nunatak, tmp_path):
     (tmp_path / "manifest.jsonl").write_text("")
     with open(tmp_path / "manifest.jsonl", "r+") as manifest:
         fcntl.fcntl(manifest, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK
-        failed(nunatak(*MARINE, "-o", "end.nc", "-io_patience", "2", ranks=2, timeout=LONGEST), "end.nc'", "-io_patience")
+        failed(nunatak(*MARINE, "-o", "end.nc", "-io_patience", "2", ranks=2, timeout=LONGEST),
+               "end.nc'", "-io_patience")
 
 
-@pytest.mark.parametrize("options, ranks", [((), 2), (("-io_format", "serial"), 2), (("-io_format", "pnetcdf"), 2),
-                                            (("-io_transport", "async:1"), 3)])
+@pytest.mark.parametrize("options, ranks",
+                         [((), 2), (("-io_format", "serial"), 2), (("-io_format", "pnetcdf"), 2),
+                          (("-io_transport", "async:1"), 3)])
 def test_a_slow_disk_is_not_one_that_hangs(nunatak, tmp_path, options, ranks):
     """Each write takes 0.4 s, and all of them longer than the patience."""
     begin = time.time()
-    nunatak(*MARINE, "-grid_dx", "48km", "-o", "end.nc", "-io_patience", "2", *options, ranks=ranks, environment=slow_disk(tmp_path, 0.4),
-            timeout=300, status=0)
+    nunatak(*MARINE, "-grid_dx", "48km", "-o", "end.nc", "-io_patience", "2", *options, ranks=ranks,
+            environment=slow_disk(tmp_path, 0.4), timeout=300, status=0)
     assert time.time() - begin > 2 and pathlib.Path(f"{tmp_path}.disk").exists()
     run_program("nunatak-verify", cwd=tmp_path, status=0)
 
 
 def test_a_run_that_was_suspended_goes_on(tmp_path):
     """In the middle of a write, for longer than the patience."""
-    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", "-io_patience", "2", environment=slow_disk(tmp_path, 0.4))
+    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", "-io_patience",
+                            "2", environment=slow_disk(tmp_path, 0.4))
     wait_for_file(process, f"{tmp_path}.disk")
     process.send_signal(signal.SIGSTOP)
     time.sleep(5)
@@ -132,17 +149,23 @@ def test_a_run_that_was_suspended_goes_on(tmp_path):
 def test_what_a_thread_would_write_is_written_where_none_is_left(tmp_path):
     """All are refused: the watchdog's, a round's behind which the next one moves, a server's."""
     struck = tmp_path.with_name(tmp_path.name + ".struck")
-    environment = {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"], "NUNATAK_FAULT": f"-1 thread 1 full {tmp_path} {struck}"}
-    for method in (("direct/zslab:1/ranks_per_node=1/buffer=64KiB",), ("direct", "-io_transport", "async:1")):  # read again and compared
-        run_program("nunatak-io", "-workload", "pism:G5km", "-scale", "0.08", "-variables", "8", "-repeat", "1", "-methods", *method,
+    environment = {"LD_PRELOAD": os.environ["NUNATAK_FAULTS"],
+                   "NUNATAK_FAULT": f"-1 thread 1 full {tmp_path} {struck}"}
+    # read again and compared
+    for method in (("direct/zslab:1/ranks_per_node=1/buffer=64KiB",),
+                   ("direct", "-io_transport", "async:1")):
+        run_program("nunatak-io", "-workload", "pism:G5km", "-scale", "0.08", "-variables", "8",
+                    "-repeat", "1", "-methods", *method,
                     ranks=3, environment=environment, cwd=tmp_path, status=0)
         struck.unlink()  # it has happened
 
 
 def test_a_snapshot_waits_for_the_series(tmp_path):
-    """The server (rank 2) hangs when it commits the first record: no snapshot is there that the series lack."""
-    process = start_nunatak(tmp_path, *MARINE, "-run_years", "3", "-timeseries_file", "series.nc", "-io_commit_every", "1", "-snapshot_file",
-                            "s.nc", "-snapshot_every", "1", "-io_transport", "async:1", "-io_patience", "3", ranks=3,
+    """The server (rank 2) hangs when it commits the first record: no snapshot is there that the
+    series lack."""
+    process = start_nunatak(tmp_path, *MARINE, "-run_years", "3", "-timeseries_file", "series.nc",
+                            "-io_commit_every", "1", "-snapshot_file", "s.nc", "-snapshot_every",
+                            "1", "-io_transport", "async:1", "-io_patience", "3", ranks=3,
                             environment=hanging(tmp_path, "fsync", 1, rank=2))
     err = process.communicate(timeout=LONGEST)[1]
     assert process.returncode != 0 and "series.nc': output server (rank 2)" in err, err
@@ -150,7 +173,8 @@ def test_a_snapshot_waits_for_the_series(tmp_path):
 
 
 def test_a_second_sigterm_ends_a_run_that_hangs(tmp_path):
-    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", ranks=2, environment=hanging(tmp_path, "fsync", 1))
+    process = start_nunatak(tmp_path, *MARINE, "-run_steps", "1", "-o", "end.nc", ranks=2,
+                            environment=hanging(tmp_path, "fsync", 1))
     wait_for_file(process, f"{tmp_path}.struck")
     rank = ranks_of(process)[0]
     os.kill(rank, signal.SIGTERM)
@@ -161,10 +185,12 @@ def test_a_second_sigterm_ends_a_run_that_hangs(tmp_path):
     assert process.returncode != 0
 
 
-@pytest.mark.parametrize("options, stopped, what", [((), 1, "rank 0 was asked to end by a signal"),
-                                                    (("-timeseries_file", "s.nc", "-io_transport", "async:1"), 2, "s.nc': rank 0 has been")])
+@pytest.mark.parametrize("options, stopped, what", [
+    ((), 1, "rank 0 was asked to end by a signal"),
+    (("-timeseries_file", "s.nc", "-io_transport", "async:1"), 2, "s.nc': rank 0 has been")])
 def test_a_run_in_which_nothing_advances_is_ended(tmp_path, options, stopped, what):
-    process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-io_patience", "2", "-o", "end.nc", *options, ranks=stopped + 1)
+    process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-io_patience", "2", "-o",
+                            "end.nc", *options, ranks=stopped + 1)
     wait_for_steps(process)
     ranks = ranks_of(process)
     os.kill(ranks[stopped], signal.SIGSTOP)
@@ -176,10 +202,13 @@ def test_a_run_in_which_nothing_advances_is_ended(tmp_path, options, stopped, wh
 
 @pytest.mark.parametrize("which", ["server", "mpiexec"])
 def test_a_signal_to_any_process_saves_the_state(tmp_path, which):
-    """mpiexec sends SIGTERM to its ranks after some seconds (odls_base_sigkill_timeout), and SIGKILL after as many more."""
+    """mpiexec sends SIGTERM to its ranks after some seconds (odls_base_sigkill_timeout), and
+    SIGKILL after as many more."""
     patience = 10
-    process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-timeseries_file", "s.nc", "-io_transport", "async:1", "-o", "end.nc",
-                            ranks=4, environment={f"{mca}_odls_base_sigkill_timeout": str(patience) for mca in ("OMPI_MCA", "PRTE_MCA")})
+    process = start_nunatak(tmp_path, *MARINE, "-run_years", "100000", "-timeseries_file", "s.nc",
+                            "-io_transport", "async:1", "-o", "end.nc",
+                            ranks=4, environment={f"{mca}_odls_base_sigkill_timeout": str(patience)
+                                                  for mca in ("OMPI_MCA", "PRTE_MCA")})
     wait_for_steps(process)
     begin = time.time()
     os.kill(process.pid if which == "mpiexec" else ranks_of(process)[3], signal.SIGTERM)
@@ -190,6 +219,7 @@ def test_a_signal_to_any_process_saves_the_state(tmp_path, which):
         process.kill()
         process.communicate()
         return
-    out, err = process.communicate(timeout=2 * patience + LONGEST)  # ranks may stay until mpiexec kills them
+    # ranks may stay until mpiexec kills them
+    out, err = process.communicate(timeout=2 * patience + LONGEST)
     assert process.returncode == 85 and "(SIGTERM): -i end.nc continues" in err, err
     run_program("nunatak-verify", cwd=tmp_path, status=0)

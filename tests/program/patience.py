@@ -3,8 +3,9 @@ import time
 
 
 def again_if_busy(attempt, run, usual):
-    """attempt(1.0). If an assertion fails in it, and run(), which takes `usual` seconds on two idle cores, takes n > 1.2 times as long, the
-    limits of that attempt said nothing: attempt(n) decides, whose limits are n times as long. n is 20 at most."""
+    """attempt(1.0). If an assertion fails in it, and run(), which takes `usual` seconds on two idle
+    cores, takes n > 1.2 times as long, the limits of that attempt said nothing: attempt(n) decides,
+    whose limits are n times as long. n is 20 at most."""
     try:
         return attempt(1.0)
     except AssertionError as error:

@@ -1,4 +1,5 @@
-"""ReFrame's description of this machine: jobs start at once, by the words of NUNATAK_MPIEXEC (default: mpiexec -n)."""
+"""ReFrame's description of this machine: jobs start at once, by the words of NUNATAK_MPIEXEC
+(default: mpiexec -n)."""
 import pathlib
 import shlex
 import sys
@@ -23,6 +24,6 @@ class Mpiexec(JobLauncher):
 
 site_configuration = {
     "systems": [{"name": "local", "descr": "this machine", "hostnames": [".*"], "partitions": [
-        {"name": "here", "scheduler": "local", "launcher": "nunatak_mpiexec", "environs": ["builtin"]}]}],
-    "environments": [{"name": "builtin"}],
-}
+        {"name": "here", "scheduler": "local", "launcher": "nunatak_mpiexec",
+         "environs": ["builtin"]}]}],
+    "environments": [{"name": "builtin"}],}

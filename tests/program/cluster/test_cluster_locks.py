@@ -1,4 +1,5 @@
-"""The emulated cluster with extent locks (perf/cluster, `cluster up --locks`): what each rule costs, counted in messages."""
+"""The emulated cluster with extent locks (perf/cluster, `cluster up --locks`): what each rule
+costs, counted in messages."""
 import json
 
 from clusters import cluster, needs_file_system  # noqa: F401 (cluster is a fixture)
@@ -47,7 +48,8 @@ def test_two_that_alternate_in_a_stripe_call_back_each_other_at_every_write(clus
         nodes.call(1 + k % 2, f"w:{k * PAGE}:{PAGE}")
     assert nodes.counts("asked") == [3, 3]
     assert nodes.counts("called_back") == [3, 2]  # the last one is still held
-    assert nodes.counts("sent_at_call_back") == [3 * PAGE, 2 * PAGE]  # what is dirty is sent before the lock is given up
+    # what is dirty is sent before the lock is given up
+    assert nodes.counts("sent_at_call_back") == [3 * PAGE, 2 * PAGE]
 
 
 def test_writers_of_whole_stripes_on_servers_of_their_own_never_meet(cluster):
@@ -63,7 +65,8 @@ def test_a_part_of_a_page_is_read_before_it_is_written_and_a_whole_page_is_not(c
     assert nodes.counts("partial_pages_read") == [0, 0]
     nodes.call(2, f"w:{PAGE}:{PAGE}")
     assert nodes.counts("partial_pages_read") == [0, 0]
-    nodes.call(2, f"w:{2 * PAGE + 10}:{PAGE}", f"w:{2 * PAGE + 20}:5")  # parts of two pages; then they are in the cache
+    # parts of two pages; then they are in the cache
+    nodes.call(2, f"w:{2 * PAGE + 10}:{PAGE}", f"w:{2 * PAGE + 20}:5")
     assert nodes.counts("partial_pages_read") == [0, 2] and nodes.counts("reads") == [0, 2]
 
 
@@ -81,21 +84,26 @@ def test_a_reader_takes_from_its_cache_until_another_node_writes(cluster):
 
 def test_fsync_sends_what_is_dirty_of_its_own_file(cluster):
     nodes = Nodes(cluster)
-    script = ("import os; a, b = (os.open('/mnt/pfs/' + name, os.O_RDWR | os.O_CREAT) for name in 'ab'); "
-              f"os.write(a, bytes(3 * {PAGE})); os.write(b, bytes(2 * {PAGE})); os.fsync(b)")
+    script = ("import os; a, b = (os.open('/mnt/pfs/' + name, os.O_RDWR | os.O_CREAT) for name in "
+              f"'ab'); os.write(a, bytes(3 * {PAGE})); os.write(b, bytes(2 * {PAGE})); os.fsync(b)")
     cluster("run", "node1", "python3", "-c", script)
     assert nodes.counts("sent") == [2 * PAGE, 0]
-    cluster("run", "node1", "python3", "-c", "import os; os.fsync(os.open('/mnt/pfs/a', os.O_RDWR))")
+    cluster("run", "node1", "python3", "-c",
+            "import os; os.fsync(os.open('/mnt/pfs/a', os.O_RDWR))")
     assert nodes.counts("sent") == [5 * PAGE, 0]
 
 
 def test_what_was_removed_or_cut_off_is_not_sent(cluster):
     nodes = Nodes(cluster, most_dirty=8 * PAGE)
-    write = f"import os, sys; f = os.open('/mnt/pfs/' + sys.argv[1], os.O_RDWR | os.O_CREAT); os.write(f, bytes(6 * {PAGE})); "
-    cluster("run", "node1", "python3", "-c", write + "os.close(f); os.unlink('/mnt/pfs/removed')", "removed")
-    cluster("run", "node1", "python3", "-c", write + "os.open('/mnt/pfs/emptied', os.O_WRONLY | os.O_TRUNC)", "emptied")
+    write = ("import os, sys; f = os.open('/mnt/pfs/' + sys.argv[1], os.O_RDWR | os.O_CREAT); "
+             f"os.write(f, bytes(6 * {PAGE})); ")
+    cluster("run", "node1", "python3", "-c", write + "os.close(f); os.unlink('/mnt/pfs/removed')",
+            "removed")
+    cluster("run", "node1", "python3", "-c",
+            write + "os.open('/mnt/pfs/emptied', os.O_WRONLY | os.O_TRUNC)", "emptied")
     cluster("run", "node1", "python3", "-c", write, "old")
-    cluster("run", "node1", "python3", "-c", "import os; open('/mnt/pfs/new', 'w').close(); os.rename('/mnt/pfs/new', '/mnt/pfs/old')")
+    cluster("run", "node1", "python3", "-c", "import os; open('/mnt/pfs/new', 'w').close(); "
+            "os.rename('/mnt/pfs/new', '/mnt/pfs/old')")
     cluster("run", "node1", "python3", "-c", write + f"os.ftruncate(f, {PAGE})", "cut")
     cluster("run", "node1", "python3", "-c", write, "kept")
     assert nodes.counts("sent") == [0, 0]  # 7 pages are dirty

@@ -1,4 +1,5 @@
-"""The state of the emulated cluster is believed only if it is this user's: otherwise it chooses what is loaded and what is killed.
+"""The state of the emulated cluster is believed only if it is this user's: otherwise it chooses
+what is loaded and what is killed.
 
 No cluster runs here: what a stranger could have planted is enough.
 """
@@ -30,15 +31,18 @@ def plant(folder, victim, start=None):
     """What `cluster up` would have written."""
     folder.mkdir()
     (folder / "room.pid").write_text(f"{victim.pid}{'' if start is None else f' {start}'}\n")
-    (folder / "cluster.json").write_text(json.dumps({"hosts": {"node1": "198.18.0.1"}, "nodes": 1, "programs": str(folder)}))
+    (folder / "cluster.json").write_text(
+        json.dumps({"hosts": {"node1": "198.18.0.1"}, "nodes": 1, "programs": str(folder)}))
     return folder
 
 
 def everything_refused(folder, expected):
     environment = {**os.environ, "NUNATAK_CLUSTER": str(folder)}
-    for words in (("status",), ("run", "node1", "true"), ("mpirun", "-n", 1, "true"), ("slurm",), ("up", "-n", 2), ("down",)):
+    for words in (("status",), ("run", "node1", "true"), ("mpirun", "-n", 1, "true"), ("slurm",),
+                  ("up", "-n", 2), ("down",)):
         done = call(environment, *words, check=False)
-        assert done.returncode == 1 and done.stderr.count("\n") == 1 and expected in done.stderr, (words, done.stderr)
+        assert (done.returncode == 1 and done.stderr.count("\n") == 1 and
+                expected in done.stderr), (words, done.stderr)
     assert os.path.lexists(folder)
 
 
@@ -57,8 +61,8 @@ def for_everybody(path):
 
 
 @pytest.mark.parametrize("change, planted, expected", [
-    *(pytest.param(of_another_user, name, "found one of the user with number 65534", marks=needs_root)
-      for name in ("", "cluster.json", "room.pid")),
+    *(pytest.param(of_another_user, name, "found one of the user with number 65534",
+                   marks=needs_root) for name in ("", "cluster.json", "room.pid")),
     (behind_a_link, "", "found a link"), (behind_a_link, "cluster.json", "found a link"),
     (for_everybody, "", "found mode 0777"), (for_everybody, "room.pid", "found mode 0777"),
     (for_everybody, "..", "can write the folder above it")])
@@ -83,7 +87,8 @@ def test_the_agent_enters_no_process_that_only_has_the_number(tmp_path, victim):
     folder.mkdir()
     for start in ("", "0"):
         (folder / "node1.pid").write_text(f"{victim.pid} {start}\n")
-        done = subprocess.run([CLUSTER.parent / "agent", "node1", "touch", str(tmp_path / "done")], capture_output=True, text=True,
+        done = subprocess.run([CLUSTER.parent / "agent", "node1", "touch", str(tmp_path / "done")],
+                              capture_output=True, text=True,
                               env={**os.environ, "NUNATAK_CLUSTER": str(folder)})
         assert done.returncode == 1 and "found that it has ended" in done.stderr
     assert not (tmp_path / "done").exists()

@@ -8,8 +8,8 @@ import termios
 import pytest
 from conftest import FOLDER, run_program
 
-PROGRAMS = [name for name in ("nunatak", *(f"nunatak-{tool}" for tool in ("check", "distance", "io", "join", "labels", "step", "verify")))
-            if (FOLDER / name).exists()]
+PROGRAMS = [name for name in ("nunatak", *(f"nunatak-{tool}" for tool in (
+    "check", "distance", "io", "join", "labels", "step", "verify"))) if (FOLDER / name).exists()]
 
 
 def help_in_terminal(program, columns):
@@ -35,7 +35,8 @@ def test_lines_have_an_end(program):
     assert not [line for line in run.out.splitlines() if len(line) > 100]
     narrow = help_in_terminal(program, 70)
     rows = [line for line in narrow if line.startswith(("  -", " " * 20))]
-    assert rows and not [line for line in rows if len(line) > 70 and " " in line[60:].strip()]  # one word cannot be folded
+    # one word cannot be folded
+    assert rows and not [line for line in rows if len(line) > 70 and " " in line[60:].strip()]
     words = " ".join(" ".join(narrow).split()).replace("| ", "|")
     assert words == " ".join(run.out.split()).replace("| ", "|")
 
@@ -43,10 +44,13 @@ def test_lines_have_an_end(program):
 @pytest.mark.parametrize("program", sorted({"nunatak", "nunatak-io"}.intersection(PROGRAMS)))
 def test_without_arguments_it_says_what_to_type(program, tmp_path):
     run = run_program(program, cwd=tmp_path, status=0)
-    assert f"{program} -" in run.out and "-help lists all options" in run.out and len(run.out.splitlines()) < 8 and run.err == ""
+    assert (f"{program} -" in run.out and "-help lists all options" in run.out and
+            len(run.out.splitlines()) < 8 and run.err == "")
     if program == "nunatak":
         assert "-init marine" in run.out
-        assert "step" in run_program(program, cwd=tmp_path, environment={"PETSC_OPTIONS": "-init dome -run_steps 1"}, status=0).out
+        assert "step" in run_program(program, cwd=tmp_path,
+                                     environment={"PETSC_OPTIONS": "-init dome -run_steps 1"},
+                                     status=0).out
     assert not list(tmp_path.iterdir())
 
 

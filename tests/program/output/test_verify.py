@@ -1,4 +1,5 @@
-"""nunatak-verify, and what a run does about its input: what was changed after it was written is named."""
+"""nunatak-verify, and what a run does about its input: what was changed after it was written is
+named."""
 import json
 import os
 import shutil
@@ -22,7 +23,8 @@ def flip(path, at):
 
 @pytest.fixture
 def files(nunatak, tmp_path):
-    nunatak(*DOME, "-o", "o.nc", "-spatial_file", "s.nc", "-timeseries_file", "t.nc", ranks=2, status=0)
+    nunatak(*DOME, "-o", "o.nc", "-spatial_file", "s.nc", "-timeseries_file", "t.nc", ranks=2,
+            status=0)
     return tmp_path
 
 
@@ -30,7 +32,8 @@ def files(nunatak, tmp_path):
 def test_all_is_well(files, ranks):
     size = sum((files / name).stat().st_size for name in ("o.nc", "s.nc", "t.nc"))
     run = verify(files, ranks=ranks)
-    assert run.status == 0 and run.out == f"3 file(s), {size} bytes: as they were written\n", run.text
+    assert (run.status == 0 and
+            run.out == f"3 file(s), {size} bytes: as they were written\n"), run.text
     assert verify(files.parent, files, "-report", files / "v.json", ranks=ranks).status == 0
     assert json.loads((files / "v.json").read_text())["complaints"] == []
     run = verify(files.parent, files / "o.nc", ranks=ranks)
@@ -53,7 +56,8 @@ def test_each_change_is_told(files, ranks):
     assert verify(files, "o.nc").status == 1
     shutil.copy(files / "o.nc", files / "copy.nc")
     run = verify(files, "copy.nc", "nowhere/x.nc", ranks=ranks)
-    assert run.status == 2 and "copy.nc': expected a line of it in 'manifest.jsonl', found none" in run.out, run.text
+    assert (run.status == 2 and
+            "copy.nc': expected a line of it in 'manifest.jsonl', found none" in run.out), run.text
     assert "nowhere/manifest.jsonl': no such manifest" in run.out and "2 complaint(s)" in run.err
 
 
@@ -65,9 +69,11 @@ def test_an_input_that_was_changed_is_refused(nunatak, files):
     for name in ("o.nc", "link.nc", files / "o.nc"):
         run = nunatak("-i", name, "-run_steps", "1", ranks=2)
         assert run.status == 2 and run.err.count("nunatak: error:") == 1, run.text
-        assert f"{name}': variable '" in run.err and "with the sum" in run.err and "-i_verify no" in run.err, run.text
+        assert (f"{name}': variable '" in run.err and "with the sum" in run.err and
+                "-i_verify no" in run.err), run.text
     run = nunatak("-i", "o.nc", "-i_verify", "false", "-run_steps", "1", ranks=2)
-    assert run.status in (0, 2) and "manifest" not in run.text and "sum" not in run.err  # it may fail of the value, but not of the sum
+    # it may fail of the value, but not of the sum
+    assert run.status in (0, 2) and "manifest" not in run.text and "sum" not in run.err
 
 
 def test_a_series_that_was_changed_is_not_continued(nunatak, tmp_path):
@@ -76,6 +82,8 @@ def test_a_series_that_was_changed_is_not_continued(nunatak, tmp_path):
     flip(tmp_path / "t.nc", -1)
     before = (tmp_path / "t.nc").read_bytes()
     run = nunatak("-i", "o.nc", "-run_steps", "1", "-timeseries_file", "t.nc", ranks=2)
-    assert run.status == 2 and "option -timeseries_file: " in run.err and "with the sum" in run.err, run.text
+    assert (run.status == 2 and "option -timeseries_file: " in run.err and
+            "with the sum" in run.err), run.text
     assert (tmp_path / "t.nc").read_bytes() == before
-    assert nunatak("-i", "o.nc", "-run_steps", "1", "-timeseries_file", "t.nc", "-overwrite").status == 0
+    assert nunatak("-i", "o.nc", "-run_steps", "1", "-timeseries_file", "t.nc",
+                   "-overwrite").status == 0

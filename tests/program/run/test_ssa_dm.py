@@ -1,11 +1,13 @@
-"""The SSA on the DMDA of the grid: PETSc's geometric multigrid gives the velocities of the default solver, on any number of ranks."""
+"""The SSA on the DMDA of the grid: PETSc's geometric multigrid gives the velocities of the default
+solver, on any number of ranks."""
 import json
 
 import numpy as np
 import pytest
 from conftest import variables
 
-RUN = ("-init", "marine", "-grid_Mx", "97", "-grid_My", "97", "-grid_Mz", "5", "-ocean", "none", "-ssa_tolerance", "1e-9")
+RUN = ("-init", "marine", "-grid_Mx", "97", "-grid_My", "97", "-grid_Mz", "5", "-ocean", "none",
+       "-ssa_tolerance", "1e-9")
 MG = ("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "4")
 
 
@@ -14,7 +16,8 @@ def solve(nunatak, tmp_path):
     def call(*options, ranks=1):
         nunatak(*RUN, *options, "-o", "r.nc", "-report", "r.json", ranks=ranks, status=0)
         found = variables(tmp_path / "r.nc")
-        return np.array([found["u_ssa"][0], found["v_ssa"][0]]), json.loads((tmp_path / "r.json").read_text())["ssa"]
+        return (np.array([found["u_ssa"][0], found["v_ssa"][0]]),
+                json.loads((tmp_path / "r.json").read_text())["ssa"])
     return call
 
 
@@ -23,7 +26,8 @@ def test_multigrid_of_petsc_gives_the_same_velocities(solve):
     assert np.abs(expected).max() > 1e-5  # m/s: the ice moves
     iterations = set()
     for ranks in (1, 2, 4):
-        for options in (MG, ("-ssa_solver", "petsc"), MG[:2] + ("-ssa_pc_mg_levels", "6", "-ssa_pc_mg_galerkin", "both")):
+        for options in (MG, ("-ssa_solver", "petsc"),
+                        MG[:2] + ("-ssa_pc_mg_levels", "6", "-ssa_pc_mg_galerkin", "both")):
             found, report = solve(*options, ranks=ranks)
             assert np.abs(found - expected).max() <= 1e-6 * np.abs(expected).max(), (ranks, options)
             iterations.add((options, report["linear_iterations"]))
@@ -41,9 +45,9 @@ def test_preconditioners_of_petsc_give_the_same_velocities(solve, name):
 
 @pytest.mark.parametrize("options, message", [
     (("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "9"), "1 plus a multiple of 256, found 97"),
-    (("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "many"), "option -ssa_pc_mg_levels: expected a whole number from 1 to 30, found 'many'"),
-    (("-ssa_snes_grid_sequence", "1"), "-ssa_snes_grid_sequence"),
-])
+    (("-ssa_pc_type", "mg", "-ssa_pc_mg_levels", "many"),
+     "option -ssa_pc_mg_levels: expected a whole number from 1 to 30, found 'many'"),
+    (("-ssa_snes_grid_sequence", "1"), "-ssa_snes_grid_sequence"),])
 def test_what_does_not_fit_is_refused(nunatak, options, message):
     done = nunatak(*RUN, *options, ranks=2)
     assert done.status != 0

@@ -1,7 +1,8 @@
-"""The whole program against an exact solution and against its own books: Halfar's dome, and mass budgets of hybrid runs.
+"""The whole program against an exact solution and against its own books: Halfar's dome, and mass
+budgets of hybrid runs.
 
-Prints tables like those of tests/verification (scripts/verify.sh). The kernels by themselves, with orders of convergence:
-tests/verification/test_sia.cpp and test_transport.cpp.
+Prints tables like those of tests/verification (scripts/verify.sh). The kernels by themselves, with
+orders of convergence: tests/verification/test_sia.cpp and test_transport.cpp.
 """
 import json
 import math
@@ -22,9 +23,11 @@ def halfar(years, r):
 
 
 def test_halfar(nunatak, tmp_path):
-    """25000 years of pure shearing at 40 km: mean error and volume of tests/verification/test_sia.cpp, equal bits on three ranks."""
+    """25000 years of pure shearing at 40 km: mean error and volume of
+    tests/verification/test_sia.cpp, equal bits on three ranks."""
     for ranks in (1, 3):
-        nunatak("-init", "dome", "-grid_dx", "40km", "-grid_Mz", "5", "-run_years", "25000", "-dt_max", "60", "-stress", "sia",
+        nunatak("-init", "dome", "-grid_dx", "40km", "-grid_Mz", "5", "-run_years", "25000",
+                "-dt_max", "60", "-stress", "sia",
                 "-energy", "off", "-ocean", "none", "-o", f"r{ranks}.nc", ranks=ranks, status=0)
     assert_same_bits(tmp_path / "r1.nc", tmp_path / "r3.nc")
     thk = variables(tmp_path / "r1.nc")["thk"][0]
@@ -36,24 +39,31 @@ def test_halfar(nunatak, tmp_path):
 
 @pytest.mark.parametrize("case", ["marine", "Antarctica, 32 km", "Greenland, 16 km"])
 def test_the_volume_is_accounted_for(nunatak, tmp_path, request, capsys, case):
-    """Hybrid steps with calving, melt and surface balance: what the volume gains is what the terms say, to 1e-13."""
+    """Hybrid steps with calving, melt and surface balance: what the volume gains is what the terms
+    say, to 1e-13."""
     if case == "marine":
         start = ["-init", "marine", "-grid_dx", "64km"]
     else:
         shared = request.getfixturevalue("shared")
-        start = ["-i", shared / "data" / ("antarctica_32km.nc" if "Antarctica" in case else "greenland_16km.nc")]
+        start = ["-i", shared / "data" / ("antarctica_32km.nc" if "Antarctica" in case
+                                          else "greenland_16km.nc")]
     steps = 20 if case == "marine" else 8
-    for name, length in (("start", ["-run_years", "0", "-stress", "sia"]), ("end", ["-run_steps", steps])):
-        nunatak(*start, "-grid_Mz", "11", *length, "-o", f"{name}.nc", "-report", f"{name}.json", ranks=2, timeout=300, status=0)
+    for name, length in (("start", ["-run_years", "0", "-stress", "sia"]),
+                         ("end", ["-run_steps", steps])):
+        nunatak(*start, "-grid_Mz", "11", *length, "-o", f"{name}.nc", "-report", f"{name}.json",
+                ranks=2, timeout=300, status=0)
     report = json.loads((tmp_path / "end.json").read_text())
-    budget, cell = report["mass_budget"], report["grid"]["dx"] * report["grid"]["dy"] / 1e9  # km3 per metre of ice
+    # km3 per metre of ice
+    budget, cell = report["mass_budget"], report["grid"]["dx"] * report["grid"]["dy"] / 1e9
     assert report["steps"] == steps and report["ssa"]["solves"] == steps + 1
     thickness = {name: variables(tmp_path / f"{name}.nc")["thk"][0] for name in ("start", "end")}
     volume = {name: math.fsum(thk.ravel()) * cell for name, thk in thickness.items()}
-    gained = budget["surface_km3"] - budget["basal_melt_km3"] - budget["calved_km3"] + budget["edge_km3"] + budget["clipped_km3"]
+    gained = (budget["surface_km3"] - budget["basal_melt_km3"] - budget["calved_km3"] +
+              budget["edge_km3"] + budget["clipped_km3"])
     closure = abs(volume["end"] - volume["start"] - gained) / volume["end"]
     with capsys.disabled():
-        print(f"\n### Mass budget, {case}: {steps} hybrid steps\n\n| volume, km3 | not accounted for, of the volume | bound |\n|---:|---:|---:|")
+        print(f"\n### Mass budget, {case}: {steps} hybrid steps\n\n| volume, km3 | not accounted "
+              "for, of the volume | bound |\n|---:|---:|---:|")
         print(f"| {volume['end']:.9g} | {closure:.1e} | 1e-13 |")
     assert closure <= 1e-13  # from the fields in the files
     assert abs(budget["closure"]) <= 1e-13  # what the program says
