@@ -37,9 +37,10 @@ LINEAR, OTHER = "SSA, linear solves", "other"
 COLUMNS = ["messages", "kB", "starts", "waits", "reductions", "reduced B", "gathers",
            "communicators", "solves"]
 INSTRUCTIONS = {  # column: (its unit, events of callgrind)
-                "million instructions": (1e6, ["Ir"]),
-                "thousand misses of L1": (1e3, ["D1mr", "D1mw"]),
-                "thousand misses of 1 MiB": (1e3, ["DLmr", "DLmw"])}
+    "million instructions": (1e6, ["Ir"]),
+    "thousand misses of L1": (1e3, ["D1mr", "D1mw"]),
+    "thousand misses of 1 MiB": (1e3, ["DLmr", "DLmw"]),
+}
 CALLGRIND = ("valgrind -q --tool=callgrind --cache-sim=yes --I1=32768,8,64 --D1=32768,8,64 "
              "--LL=1048576,16,64 --callgrind-out-file=pieces".split())
 REDUCTIONS, GATHERS = (("Allreduce", "Iallreduce", "Reduce", "Reduce_scatter", "Scan"),

@@ -70,14 +70,14 @@ def steps(points):
     """How many times as long each rung takes as the next one, with its interval: the run, compute,
     output. Where cores are shared, compute is compared by processor time, and the run, in which it
     waits, not at all."""
-    from . import paper, parts
+    from . import parts
     found = []
     p = points[points.curve.str.startswith(RUNG) & points.part.isin(PARTS)]
     for (machine, mode, cores), here in p.groupby(["machine", "mode", "cores"], sort=False):
         rungs = list(dict.fromkeys(here.curve))
         of = {(row["curve"], row["part"]): row for row in here.to_dict("records")}
         for one, other, part in ((*pair, part) for pair in zip(rungs, rungs[1:]) for part in PARTS):
-            upper, lower, in_processor_time = paper.comparable(
+            upper, lower, in_processor_time = parts.comparable(
                 of.get((one, part)), of.get((other, part))) or (None, None, None)
             if in_processor_time is None or in_processor_time and part == parts.TOTAL:
                 continue

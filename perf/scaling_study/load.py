@@ -31,7 +31,7 @@ class Study:
         self.settings, self.machine, self.model, self.virtual = {}, {}, None, {}
         self.runs, self.complaints = [], []
         self.paper = []  # findings of study.yaml
-        self.asked = 0  # runs of which there is a line
+        self.asked = self.missing = 0  # runs of the study; of these without a line
 
     @property
     def cores_per_node(self):
@@ -61,7 +61,9 @@ def read(folder):
         key = (run["point"], run["repetition"])
         if key not in runs or run["status"] == "ok" or runs[key]["status"] != "ok":
             runs[key] = run
-    study.asked = len(runs)
+    asked = study.machine.pop("asked", 0)
+    study.asked = max(len(runs), asked if isinstance(asked, int) else 0)
+    study.missing = study.asked - len(runs)
     for run in runs.values():
         add_run(study, run)
     return study

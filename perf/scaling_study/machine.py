@@ -24,6 +24,9 @@ awk -F'[:,[:space:]]+' '
             for (c = ends[1]; c <= ends[n]; ++c) { may[c]; ++threads } }
 /^[0-9]/ && ($1 in may) && !seen[$2, $3]++ { ++cores }
 END { print cores ? cores : threads }'"""
+# Shell: a line with the name of the processor behind a colon. On ARM only lscpu has it
+CPU = ("grep -m1 'model name' /proc/cpuinfo || "
+       "LC_ALL=C lscpu 2>/dev/null | grep -m1 'Model name' || echo")
 # least looks per second at a job that runs; of batch systems ReFrame's own
 POLLS = {"local": "5", "cluster": "5"}
 

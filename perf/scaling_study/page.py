@@ -47,9 +47,22 @@ def cores_text(row):
     return f"{row.cores}{mark}"
 
 
+def useful_cores(compute, base, least, in_processor_time):
+    """The efficiency of computing against `base` cores, which is named where other curves of the
+    machine begin with fewer."""
+    if compute is None or compute.cores == base:
+        return "-"
+    if in_processor_time:
+        text = percent(compute.computation_scaling * compute.load_balance)
+        text += "†" if text != "-" else ""
+    else:
+        text = efficiency(compute._asdict())
+    return text + (f" of {base}" if base > least and text.endswith(("%", "†")) else "")
+
+
 def summary_table(points, field, unit, limited):
     """A row for each curve, where most cores are."""
-    rows = []
+    rows, least = [], points.groupby(["mode", "machine"]).cores.min()
     for curve in curves(points):
         of_curve = select(points, curve)
         end = {row.part: row
@@ -57,10 +70,8 @@ def summary_table(points, field, unit, limited):
         total, compute, output = end[parts.TOTAL], end.get(parts.COMPUTE), end.get("output")
         speed = select(field[field.metric == "SYPD to the last durable byte"],
                        curve).set_index("cores")["median"]
-        in_processor_time = compute is not None and not compute.comparable
-        useful = ("-" if compute is None
-                  else percent(compute.computation_scaling * compute.load_balance
-                               if in_processor_time else compute.efficiency))
+        in_processor_time = compute is not None and compute.shared_cores
+        useful = useful_cores(compute, of_curve.cores.min(), least[curve[:2]], in_processor_time)
         what = [f"{part}: {what} ({100 * min(at[total.cores]):.0f} %)"
                 for (*of, part, what), at in limited.items()
                 if tuple(of) == curve and total.cores in at]
@@ -68,7 +79,7 @@ def summary_table(points, field, unit, limited):
             ", ".join(filter(None, [curve[0], name(points, *curve[1:])])), cores_text(total),
             number(total.median), number(speed.get(total.cores)), "-" if output is None or
             not parts.writes(curve[2]) else f"{number(output.median)} ({percent(output.fraction)})",
-            useful + ("†" if in_processor_time and useful != "-" else ""), "; ".join(what) or "-"]})
+            useful, "; ".join(what) or "-"]})
     head = ["curve, at its most cores", unit, "run (s)", "SYPD", "output (s)",
             "efficiency of computing", "limit, and its part of that time"]
     told = [n for n in range(len(head)) if any(row["cells"][n] != "-" for row in rows)]
@@ -263,16 +274,30 @@ def side_by_side_table(points, unit):
         of = {row["machine"]: row for row in same.to_dict("records")}
         if len(of) > 1:
             first, others = of.get(machines[0]), [of.get(m) for m in machines[1:]]
-            ratios = ["-" if not (first and other) else "disturbed" if first["disturbed"] or
-                      other["disturbed"] else "other tools" if first["tools"] != other["tools"]
-                      else "no difference" if parts.overlap(first, other)
-                      else number(first["median"] / other["median"]) if other["median"] > 0 else "-"
-                      for other in others]
+            ratios = [side_by_side(first, other) for other in others]
             rows.append({"style": "sum" if part == parts.TOTAL else "", "cells": [
                 f"{mode}{', ' + curve.replace('=', ' ') if curve else ''}: {part}", cores,
                 *[number(one and one["median"]) for one in (first, *others)], *ratios]})
     return {"head": ["seconds", unit, *machines, *[f"{machines[0]} / {m}" for m in machines[1:]]],
-            "rows": rows}
+            "rows": rows, "first": machines[0]}
+
+
+def side_by_side(first, other):
+    """The ratio of two points, or the word for why there is none."""
+    if not (first and other):
+        return "-"
+    if first["tools"] != other["tools"]:
+        return "other tools"
+    if first["cells"] != other["cells"] and not (pandas.isna(first["cells"]) or
+                                                 pandas.isna(other["cells"])):
+        return "other grid"
+    one, two, in_processor_time = parts.comparable(first, other)
+    if in_processor_time is None:
+        return next((word for word in ("oversubscribed", "disturbed")
+                     if first[word] or other[word]), "shared")
+    if parts.overlap(one, two):
+        return "no difference"
+    return number(one["median"] / two["median"]) + ("†" if in_processor_time else "")
 
 
 def best_table(points):

@@ -77,7 +77,7 @@ def pairs_of(finding, rows, count):
                                             if word == "least" else int(word)) or None
             places = ([(of[n], over[n]) for n in both] if at == "each"
                       else [(place(of, at), place(over, over_at or at))])
-            yield from ((pair, where) for pair in itertools.starmap(comparable, places) if pair)
+            yield from ((pair, where) for pair in itertools.starmap(parts.comparable, places) if pair)
 
 
 def parts_of(finding):
@@ -95,21 +95,6 @@ def rest(labels, curve):
             return None
         values.remove(found)
     return values
-
-
-def comparable(of, over):
-    """Both rows with the times that may be compared, and whether these are of processors: None if
-    there are none."""
-    if of is None or over is None:
-        return None
-    if of["comparable"] and over["comparable"]:
-        return of, over, False
-    known = (not any(row["oversubscribed"] or row["disturbed"] for row in (of, over)) and
-             all(row["processor"] > 0 for row in (of, over)))
-    in_processor_time = [{
-        **row, "median": row["processor"], "min": row["processor_min"], "max": row["processor_max"],
-        "times": [row["processor_min"], row["processor_max"]]} for row in (of, over)]
-    return (*in_processor_time, True) if known else (of, over, None)
 
 
 def compared(paper, of, over, processor_time, where, count):

@@ -18,9 +18,11 @@ from . import pop, tools
 SMALL = 0.01  # a part of less than this fraction of a run is not interpreted
 # an efficiency beyond it says that the first point is no baseline, not that more cores are faster
 MOST = 2.0
+GROWN = 0.1  # how far the cores that compute may grow otherwise than all cores do
 SUMS = ["total", "init", "compute", "output"]
 TOTAL = "total"
 OTHER = "other"
+SET_UP = "init: set up"  # what is in no other part of init
 OUTPUT_REST = "output: between phases"  # waiting for the rank that writes, and making the fields
 IN_MPI = "in MPI, in the parts of compute above"
 COMPUTE = "compute"
@@ -87,7 +89,7 @@ def of_model(report):
                    [name for name in outputs if name == "output: open"])
     times = [(name, "init", timers[name]["max"], timers[name]["mean"])
              for name in timers if name.startswith("init: ")]
-    times.append(("init: set up", "init",
+    times.append((SET_UP, "init",
                   *[timers["init"][w] - total(within_init, w) for w in ("max", "mean")]))
     of_step = {name: t
                for name, t in timers.items() if name.split(":")[0] not in ("init", "output")}
@@ -161,7 +163,8 @@ def table(studies):
     for sample, run, point in samples_of(studies):
         where = {**point, "repetition": run["repetition"], "oversubscribed": run["oversubscribed"],
                  "shared_cores": run["shared_cores"], "disturbed": is_disturbed(sample, run),
-                 "tools": ", ".join(tools.of_run(run)), "budget": sample.budget}
+                 "tools": ", ".join(tools.of_run(run)), "budget": sample.budget,
+                 "computing": run["cores"] * (1 - sample.servers / run["ranks"])}
         for part, kind, slowest, mean in sample.times:
             useful = sample.useful.get(part,
                                        dict.fromkeys(("processor", "useful", "elapsed"), math.nan))
@@ -224,6 +227,21 @@ def overlap(one, other):
     return one["min"] <= other["max"] and other["min"] <= one["max"]
 
 
+def comparable(one, other):
+    """Both rows with the times that may be compared, and whether these are of processors: None if
+    there are none."""
+    if one is None or other is None:
+        return None
+    if one["comparable"] and other["comparable"]:
+        return one, other, False
+    known = (not any(row["oversubscribed"] or row["disturbed"] for row in (one, other)) and
+             all(row["processor"] > 0 for row in (one, other)))
+    in_processor_time = [{
+        **row, "median": row["processor"], "min": row["processor_min"], "max": row["processor_max"],
+        "times": [row["processor_min"], row["processor_max"]]} for row in (one, other)]
+    return (*in_processor_time, True) if known else (one, other, None)
+
+
 def points(runs):
     """Median, spread and interval of each part at each point, and how it scales: `speed_up` counts
     work (cells) per second against the point with the fewest cores, so that it means the same in
@@ -236,6 +254,7 @@ def points(runs):
         budget=("budget", "max"), times=("slowest", list), oversubscribed=("oversubscribed", "any"),
         shared_cores=("shared_cores", "any"), disturbed=("disturbed", "any"),
         comparable=("comparable", "all"), tools=("tools", "first"),
+        computing=("computing", "first"),
         imbalance=("imbalance", "median"), useful=("useful", "median"),
         elapsed=("elapsed", "median"), load_balance=("load_balance", "median"),
         processor=("processor", "median"),
@@ -247,7 +266,8 @@ def points(runs):
     points[["low", "high"]] = pandas.DataFrame(map(interval, points.times), index=points.index,
                                                dtype=float)
     points["imbalance"] = points.imbalance.where(
-        ~points.kind.isin(["sum", "within", "other"]) & (points.fraction >= SMALL))
+        ~points.kind.isin(["sum", "within", "other"]) & (points.part != SET_UP) &
+        (points.fraction >= SMALL))
     bases = dict(zip(points.index, points.groupby(["machine", "mode", "curve",
                                                    "part"]).cores.transform("idxmin")))
     scaled = [scaling(point, points.loc[bases[n]]) for n, point in points.iterrows()]
@@ -293,4 +313,5 @@ def why_no_efficiency(point, base, efficiency):
                 if point.shared_cores or base.shared_cores else "disturbed")
     if min(point.fraction, base.fraction) < SMALL:
         return "small"
-    return "" if efficiency <= MOST else "no base"
+    grown = point.computing / base.computing * base.cores / point.cores
+    return "" if efficiency <= MOST and abs(grown - 1) <= GROWN else "no base"

@@ -123,22 +123,26 @@ class Figures:
                             squeeze=False, **keywords)
 
     def cores_axis(self, axes, rows, more=()):
-        """Doubling is a step; points without enough cores carry a mark. `more`: numbers of virtual
-        ranks."""
+        """Doubling is a step; a number whose points all are without cores of their own carries a
+        mark. `more`: numbers of virtual ranks."""
         axes.set_xscale("log", base=2)
-        marks = {row.cores: page.cores_text(row)
-                 for row in rows.sort_values("shared_cores").itertuples()}
-        marks = {**{cores: f"{cores:g}" for cores in more}, **marks}
+        marks = {cores: f"{cores:g}" for cores in [*more, *rows.cores]}
+        for cores, at in rows.groupby("cores"):
+            found = {page.cores_text(row) for row in at.itertuples()}
+            marks[cores] = found.pop() if len(found) == 1 else marks[cores]
         margin = max((max(marks) / min(marks)) ** 0.05, 2 ** 0.25)
         axes.set_xlim(min(marks) / margin, max(marks) * margin)
         axes.set_xticks(list(marks), list(marks.values()))
         axes.minorticks_off()
-        axes.set_xlabel(self.cores_label(rows))
+        axes.set_xlabel(self.cores_label(rows, "".join(marks.values())))
 
-    def cores_label(self, rows):
-        return (self.unit + ("   (* more ranks than cores)" if rows.oversubscribed.any() else "") +
-                ("   († cores are shared)" if rows.shared_cores.any() else "") +
-                ("   (‡ disturbed)" if rows.disturbed.any() else ""))
+    def cores_label(self, rows, marks="*†‡"):
+        """Points that are not compared are hollow, where their number does not say why."""
+        words = [f"{mark if mark in marks else 'hollow:'} {text}"
+                 for mark, text, found in (("*", "more ranks than cores", rows.oversubscribed),
+                                           ("†", "cores are shared", rows.shared_cores),
+                                           ("‡", "disturbed", rows.disturbed)) if found.any()]
+        return self.unit + "".join(f"   ({text})" for text in words)
 
     def times_axis(self, axes):
         """Logarithmic, with numbers that one reads: 2, 5, 10."""

@@ -10,7 +10,6 @@ import math
 import pathlib
 import re
 import sys
-from collections import Counter
 
 import pandas
 
@@ -74,10 +73,14 @@ def make(folder, studies, complaints):
 
 def computes_alike(vary):
     """Does what varies change nothing but how output is written?"""
-    words = [word for key, values in vary.items() if isinstance(values, dict)
-             for text in values.values() for word in str(text).split()]
-    return all(re.match("-io_", word) for word in words if re.match("-[A-Za-z]", word)) and all(
-        key.startswith("io_") for key, values in vary.items() if not isinstance(values, dict))
+    for key, values in vary.items():
+        for value in values.values() if isinstance(values, dict) else [{key: ""}]:
+            # options in either way of a study: keys, or -name value
+            names = (value if isinstance(value, dict)
+                     else re.findall(r"(?<!\S)-([A-Za-z]\w*)", str(value)))
+            if not all(name.lstrip("-").startswith("io_") for name in names):
+                return False
+    return True
 
 
 def describe(studies, runs):
@@ -90,8 +93,10 @@ def describe(studies, runs):
             "emulated on %s cores" % m.get("physical_cores", "?") if m.get("emulated") else None]
         texts.append(": ".join([study.name, ", ".join(str(f) for f in facts if f)]) if any(facts)
                      else study.name)
-    most = runs.groupby(parts.POINT + ["part"], dropna=False).size().max()
-    return "; ".join(texts) + (f"; median of {most} repetitions" if most > 1 else "")
+    of_points = runs[runs.part == parts.TOTAL].groupby(parts.POINT, dropna=False).size()
+    least, most = of_points.min(), of_points.max()
+    count = f"{least} to {most}" if least < most else f"{most}"
+    return "; ".join(texts) + (f"; median of {count} repetitions" if most > 1 else "")
 
 
 def notes(studies, runs):
@@ -119,13 +124,9 @@ def notes(studies, runs):
             sentences.append(f"{study.name}: other machines of the same host took up to "
                              f"{100 * stolen:.0f} % of the processor time (steal).")
     for study in studies:
-        wanted, done = (study.settings.get("repetitions"),
-                        Counter(run["point"] for run in study.runs))
-        fewer = sum(n < wanted for n in done.values()) if isinstance(wanted, int) else 0
-        if fewer:
-            sentences.append(
-                f"{study.name}: {fewer} of {len(done)} points have less than the {wanted} "
-                "repetitions of the study; the same `perf/study run` again adds what is missing.")
+        if study.missing:
+            sentences.append(f"{study.name}: {study.missing} of {study.asked} runs of the study "
+                             "were not made; the same `perf/study run` again makes them.")
         cores = study.cores_per_node or 1
         busy = [run["load_average"][0]
                 for run in study.runs if run["load_average"] and run["load_average"][0] > cores]

@@ -25,16 +25,18 @@ from .texts import number
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # what `cluster up` tries first without root
 AS_THE_CLUSTER = ["unshare", "--map-root-user", "--net", "--mount", "true"]
-ABSENT = {
-    # what a row needs, and the words for its absence
+ABSENT = {  # what a row needs, and the words for its absence
     "cluster": (lambda: os.geteuid() == 0 or subprocess.run(
-        AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0, "the emulated cluster "
-                "needs root or user namespaces (docs/howto/emulated-cluster.md)"),
+                    AS_THE_CLUSTER, capture_output=True, check=False).returncode == 0,
+                "the emulated cluster needs root or user namespaces "
+                "(docs/howto/emulated-cluster.md)"),
     "pism": (lambda: shutil.which("pism", path=os.environ.get("PISM", "")),
              "expected the variable PISM, the folder of PISM's program (perf/peer.md)"),
-    "pism_sources": (lambda: os.path.isdir(os.environ.get("PISM_SOURCES", "")), "expected the "
-                     "variable PISM_SOURCES, the folder of PISM's sources (perf/peer.md)"),
-    "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),}
+    "pism_sources": (lambda: os.path.isdir(os.environ.get("PISM_SOURCES", "")),
+                     "expected the variable PISM_SOURCES, the folder of PISM's sources "
+                     "(perf/peer.md)"),
+    "gpu": (lambda: shutil.which("nvidia-smi"), "expected an NVIDIA GPU"),
+}
 
 
 def main(arguments):
@@ -58,11 +60,14 @@ def main(arguments):
     wanted = [name for name, row in known.items() if arguments.all or name in arguments.rows or
               arguments.quick and row.get("quick") == "yes"]
     here = facts(build)
-    found, table = done_before(arguments, here) if arguments.go_on else ({}, {})
-    wanted = [name for name in wanted if name not in found]
+    asked = wanted
+    found, table = kept_rows(arguments, here, asked)
+    wanted = [name for name in asked if name not in found]
     whole, began = sum(map(minutes, map(known.get, wanted))), time.monotonic()
     for place, name in enumerate(wanted):
-        row, start, code = known[name], time.monotonic(), stamps.stamp(name)
+        row, start = known[name], time.monotonic()
+        stamps.look_again()
+        code = stamps.stamp(name)
         lacking = [ABSENT[need][1] for need in row["needs"] if not ABSENT[need][0]()]
         print(f"\n{name}: row {place + 1} of {len(wanted)}, about {minutes(row):g} min; "
               f"{(start - began) / 60:.0f} of about {whole:.0f} min", flush=True)
@@ -70,6 +75,7 @@ def main(arguments):
             table[name] = f"left out: {'; '.join(lacking)}"
         else:
             try:
+                expect_this_code(name, build)
                 values = measure(name, row, build, arguments)
                 found[name] = {"machine": "here", "date": datetime.date.today().isoformat(),
                                "commit": code, "runs": arguments.runs or int(row.get("runs", 1)),
@@ -89,24 +95,37 @@ def main(arguments):
     print("\n" + "\n".join(f"{name:22s} {found[name]['minutes'] if name in found else '-':>5} min  "
                            f"{' '.join(text.splitlines()[:1])}" for name, text in table.items()))
     print(f"\nwrote {arguments.output}: the rows of this machine, and this table")
-    if found and arguments.record:
-        record(here, found)
+    new = {name: found[name] for name in asked if name in found}
+    if new and arguments.record:
+        record(here, new)
         result_pages.write(sections, rows.measured())
         print(f"wrote {rows.MEASURED.relative_to(ROOT)}, README.md and docs/results.md")
-    return 1 if any("FAILED" in text or "DIFFERS" in text or "left out" in text and
-                    name in arguments.rows for name, text in table.items()) else 0
+    return 1 if any("FAILED" in table[name] or "DIFFERS" in table[name] or
+                    "left out" in table[name] and name in arguments.rows for name in asked) else 0
+
+
+def expect_this_code(name, build):
+    """The stamp of a row is that of the sources: its programs have to be made of them."""
+    said = jobs.said_by(build / "miniapp" / "nunatak", "-version")
+    commit = re.search(r"^ *commit +([0-9a-f]+)(-dirty)?$", said, re.M)
+    if commit and not stamps.compiled_from(name, commit[1]):
+        raise StudyError(f"{name}: expected programs of this code in '{build}', found those of "
+                         f"commit {commit[1]}; cmake --build '{build}' makes them")
 
 
 def minutes(row):
     return float(row.get("minutes", 5))
 
 
-def done_before(arguments, here):
-    """What the file of this machine has of this code: its rows, and their lines of the table."""
+def kept_rows(arguments, here, wanted):
+    """What stays of the file of this machine: its other rows, and with --continue the wanted ones
+    that have been measured with this code as often as they shall be; and their lines of the
+    table."""
     there = yaml.safe_load(pathlib.Path(arguments.output).read_text(encoding="utf-8")) or {}
     found = {name: row for name, row in there.get("rows", {}).items()
-             if there["machines"]["here"] == here and (row["commit"] == stamps.stamp(name) or
-                                                       not stamps.older(name, row["commit"]))}
+             if there["machines"]["here"] == here and (
+                 name not in wanted or arguments.go_on and
+                 row["runs"] >= (arguments.runs or 1) and not stamps.older(name, row["commit"]))}
     return found, {name: there["table"].get(name, "") for name in found}
 
 
@@ -135,14 +154,14 @@ def build_folder(program):
 
 def facts(build):
     """Of this machine, as far as it decides about times."""
-    cpu = [line.partition(":")[2].strip() for line in pathlib.Path("/proc/cpuinfo").read_text(
-        encoding="utf-8").splitlines() if line.startswith("model name")]
+    cpu = subprocess.run(["sh", "-c", machine.CPU], capture_output=True, text=True,
+                         check=False).stdout.partition(":")[2].strip()
     compiler = [line.partition("=")[2]
                 for line in (build / "CMakeCache.txt").read_text(encoding="utf-8").splitlines()
                 if line.startswith(("CMAKE_CXX_COMPILER:", "CMAKE_BUILD_TYPE:"))]
     mpi = subprocess.run(["mpiexec", "--version"], capture_output=True, text=True,
                          check=False).stdout.splitlines()
-    return {"cpu": cpu[0] if cpu else "unknown", "cores": len(os.sched_getaffinity(0)),
+    return {"cpu": cpu or "unknown", "cores": len(os.sched_getaffinity(0)),
             "mpi": mpi[0] if mpi else "none", "build": " ".join(compiler)}
 
 

@@ -21,7 +21,10 @@ def same_study(one, other):
 
 
 class Results:
-    def __init__(self, folder, text, system):
+    """`where`: the system, and what else decides about the machine, which runs of one folder have in
+    common; `asked`: runs of the whole study."""
+
+    def __init__(self, folder, text, where, asked):
         self.folder = pathlib.Path(folder).resolve()
         self.work = self.folder / ".reframe"  # ReFrame's own, removed at the end
         (self.folder / "reports").mkdir(parents=True, exist_ok=True)
@@ -36,8 +39,9 @@ class Results:
                                                     self.folder / "machine.json")
         try:
             self.machine = (texts.parsed(texts.text_of(self.machine_file))
-                            if self.machine_file.exists() else {"system": system})
-            found = self.machine["system"]
+                            if self.machine_file.exists() else where)
+            others = [(name, self.machine.get(name), value) for name, value in where.items()
+                      if self.machine.get(name) != value]
             same = not self.study.exists() or same_study(texts.text_of(self.study), text)
             self.records = self.read_records()
         except (OSError, ValueError, LookupError, TypeError, AttributeError, StudyError) as error:
@@ -46,13 +50,15 @@ class Results:
         if self.records and not same:
             raise StudyError(f"folder '{folder}': expected results of this study, found those of "
                              "another (study.yaml); choose an --output")
-        if self.records and found != system:
-            raise StudyError(f"folder '{folder}': expected results of the system {system}, found "
+        for name, found, wanted in others if self.records else ():
+            raise StudyError(f"folder '{folder}': expected results of the {name} {wanted}, found "
                              f"those of {found}; choose an --output")
         replace(self.study, text)
         if not self.records:  # nothing to lose: a study that was mended may begin anew
-            self.machine = {"system": system}
-            replace(self.machine_file, json.dumps(self.machine) + "\n")
+            self.machine = dict(where)
+        self.where = {**where, "asked": asked}
+        self.machine.update(self.where)
+        replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
         replace(self.runs, "".join(json.dumps(record) + "\n" for record in self.records))
 
     def read_records(self):
@@ -77,7 +83,7 @@ class Results:
 
     def know_machine(self, machine, report):
         """Once, after the first run that has a report."""
-        self.machine = {**machine, **software_of(report)}
+        self.machine = {**self.where, **machine, **software_of(report)}
         replace(self.machine_file, json.dumps(self.machine, indent=1) + "\n")
 
     def know_load(self):

@@ -45,7 +45,7 @@ def main(arguments):
     all_runs = [{**one, "words": jobs.words(study, one, home)} for one in all_runs]
     output = arguments.output or "-".join(
         filter(None, ["study", pathlib.Path(arguments.file).stem, study["size"], system.name]))
-    results = Results(output, text, system.name)
+    results = Results(output, text, place_of(arguments, system), len(all_runs))
     missing = [one for one in all_runs if not results.has(one)]
     if len(missing) < len(all_runs):
         print(f"{len(all_runs) - len(missing)} of {len(all_runs)} runs were done before")
@@ -67,6 +67,15 @@ def main(arguments):
               file=sys.stderr)
     print(f"results: {output}; their page: perf/study report {shlex.quote(output)}")
     return 1 if bad else 0
+
+
+def place_of(arguments, system):
+    """The system, and what else of the command decides about the machine."""
+    kinds = [word for word in arguments.job_option
+             if re.match("-*(partition|constraint|p|C)(?![a-z])", word)]
+    return {"system": system.name, **({"place": system.place} if system.place else {}),
+            **({"partition": " ".join(kinds)} if kinds else {}),
+            **({"scratch": os.path.abspath(arguments.scratch)} if arguments.scratch else {})}
 
 
 def with_cores(runs, study):

@@ -3,6 +3,7 @@ command and figures, the programs and scripts that it calls, what these call in 
 are built. None of them are the words that a row says, what draws its pictures, and how figures are
 read from the files of its command (rows.py), which does not change what was measured.
 """
+import ast
 import functools
 import pathlib
 import re
@@ -21,17 +22,18 @@ MEASURES = ["perf/*.cpp", "perf/*.hpp", "perf/CMakeLists.txt"]
 DRAWS = [f":!perf/scaling_study/{name}*" for name in (
     "page.", "plots.", "export.", "submission", "reproduce.", "result_pages.", "rows.", "stamps.")]
 PARTS = {  # by a word: pathspecs of git
-         "nunatak": [*BUILT, ":!miniapp/kit", ":!miniapp/bench", ":!miniapp/files", *NO_VIRTUAL],
-         "nunatak-io": [*TOOLS, ":!kernels", ":!miniapp/kit", ":!miniapp/files", *NO_VIRTUAL,
-                        ":!miniapp/base/mpi_ranks.*", ":!miniapp/bench/nunatak_step.cpp"],
-         "nunatak-step": TOOLS, "nunatak-distance": TOOLS, "nunatak-labels": TOOLS,
-         "nunatak-check": TOOLS, "nunatak-join": TOOLS, "nunatak-verify": TOOLS,
-         "calibrate": [*TOOLS, *MEASURES], "bench_kernels": [*TOOLS, *MEASURES],
-         "bench_ssa": [*TOOLS, *MEASURES], "bench_pico": [*TOOLS, *MEASURES],
-         "libnunatak_count": ["perf/count"], "libnunatak_trace": ["perf/trace"],
-         "libslow_disk": ["tests/faults/slow_disk*", "tests/faults/CMakeLists.txt"],
-         "cluster": ["perf/cluster"], "scripts/gpu": [*TOOLS, *MEASURES, "scripts/gpu.sh"],
-         "perf/study": ["perf/study", "perf/scaling_study", *DRAWS],}
+    "nunatak": [*BUILT, ":!miniapp/kit", ":!miniapp/bench", ":!miniapp/files", *NO_VIRTUAL],
+    "nunatak-io": [*TOOLS, ":!kernels", ":!miniapp/kit", ":!miniapp/files", *NO_VIRTUAL,
+                   ":!miniapp/base/mpi_ranks.*", ":!miniapp/bench/nunatak_step.cpp"],
+    "nunatak-step": TOOLS, "nunatak-distance": TOOLS, "nunatak-labels": TOOLS,
+    "nunatak-check": TOOLS, "nunatak-join": TOOLS, "nunatak-verify": TOOLS,
+    "calibrate": [*TOOLS, *MEASURES], "bench_kernels": [*TOOLS, *MEASURES],
+    "bench_ssa": [*TOOLS, *MEASURES], "bench_pico": [*TOOLS, *MEASURES],
+    "libnunatak_count": ["perf/count"], "libnunatak_trace": ["perf/trace"],
+    "libslow_disk": ["tests/faults/slow_disk*", "tests/faults/CMakeLists.txt"],
+    "cluster": ["perf/cluster"], "scripts/gpu": [*TOOLS, *MEASURES, "scripts/gpu.sh"],
+    "perf/study": ["perf/study", "perf/scaling_study", *DRAWS],
+}
 SCRIPT = re.compile(r"(?:^import +|^from +)(\w+)|([\w/]+\.(?:py|yaml))\b", re.M)
 
 
@@ -65,7 +67,32 @@ def git(*words):
 
 @functools.lru_cache(maxsize=None)
 def changed(commit, *paths):
-    return git("diff", "--quiet", commit, "--", *paths).returncode != 0
+    """Is any of these files of the working tree another one? Of Python only what it does counts,
+    not how it is laid out."""
+    names = git("diff", "--name-only", commit, "--", *paths).stdout.split()
+    names += git("ls-files", "--others", "--exclude-standard", "--", *paths).stdout.split()
+    return any(not same_python(commit, name) for name in names)
+
+
+def same_python(commit, name):
+    path = ROOT / name
+    if path.suffix != ".py" or not path.is_file():
+        return False
+    before, now = git("show", f"{commit}:{name}").stdout, path.read_text(encoding="utf-8")
+    try:
+        return syntax(before) == syntax(now)
+    except SyntaxError:
+        return False
+
+
+def syntax(text):
+    """Its syntax tree without the texts that stand for themselves (documentation)."""
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if hasattr(node, "body") and isinstance(node.body, list):
+            node.body = [one for one in node.body if not (
+                isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))]
+    return ast.dump(tree)
 
 
 @functools.lru_cache(maxsize=None)
@@ -90,6 +117,21 @@ def older(name, commit):
     now = rows_at("").get(name)
     return (now is None or rows_at(commit).get(name) != now or
             any(changed(commit, *paths) for paths in parts_of(now[0])))
+
+
+def compiled_from(name, commit):
+    """Are the programs that a row calls those of the working tree, if they were made of
+    `commit`?"""
+    if git("cat-file", "-e", commit).returncode != 0:
+        return False
+    compiled = [paths for paths in parts_of(rows_at("")[name][0]) if paths[0] == BUILT[0]]
+    return not any(changed(commit, *paths) for paths in compiled)
+
+
+def look_again():
+    """Files may have changed since they were looked at."""
+    changed.cache_clear()
+    rows_at.cache_clear()
 
 
 def stamp(name):

@@ -89,8 +89,8 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         before = (
             f"mkdir -p {shlex.quote(os.path.dirname(PLAN['scratch']))}; mkdir -m 700 {folder} "
             f"2>/dev/null; if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit "
-            f"1; fi; rm -rf {files} && mkdir {files}; uname -sr; ({machine.CORES}); grep -m1 "
-            f"'model name' /proc/cpuinfo || echo; df -h --output=fstype,source,size {files} | tail "
+            f"1; fi; rm -rf {files} && mkdir {files}; uname -sr; ({machine.CORES}); "
+            f"{machine.CPU}; df -h --output=fstype,source,size {files} | tail "
             "-n 1 | tr -s ' '; sort -u /proc/cpuinfo | grep -c 'physical id'; gpus=$(nvidia-smi "
             "--query-gpu=name --format=csv,noheader 2>/dev/null) || exit 0; echo \"$gpus\" | sort "
             "| uniq -c | tr -s ' ' | paste -sd,")

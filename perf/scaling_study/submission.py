@@ -126,6 +126,8 @@ PARTS = {"energy", "init", "init: read or generate", "mass transport", "ocean",
          "output: drain", "output: open", "output: result", "output: snapshot", "output: spatial",
          "output: time series", "stress balance: 3-D velocity", "stress balance: SIA",
          "stress balance: SSA", "stress balance: till, hardness"}  # timers of a report
+# beginnings of the names of shares of a part, which loops on a GPU do not measure
+SHARES = ("ocean: ", "SSA: ")
 
 
 def moment(text):
@@ -174,7 +176,8 @@ REPORT = {"started": DATE, "wall_seconds": SECONDS, "years": NUMBER, "steps": SI
           "versions": {"*": STRING}, "options": {"io_format": TEXT},
           "grid": {**dict.fromkeys(("Mx", "My", "Mz"), SIZE),
                    **dict.fromkeys(("dx", "dy", "Lz"), NUMBER)},
-          "timers": {"*": {**SPREAD, "calls": SIZE}, **dict.fromkeys(PARTS, {})},
+          "timers": {"*": {**SPREAD, "calls": SIZE}, **{
+              name + ("?" if name.startswith(SHARES) else ""): {} for name in PARTS}},
           "mass_budget": dict.fromkeys(BUDGET, NUMBER), "output": OUTPUT,
           "pop?": dict.fromkeys(("useful_seconds", "in_mpi_seconds", "seconds"), SPREAD),
           "ssa": {**dict.fromkeys(("solves", "steps", "linear_iterations", "reductions"), COUNT),

@@ -11,9 +11,9 @@ import re
 import statistics
 
 from . import pop
-from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SOLVE, UNKNOWN, VERSION,
-                         figure_of, hash_of, is_disturbed,
-                         is_number, moment, points_of, rules_of, sizes_of, writes, written)
+from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SHARES, SOLVE, UNKNOWN, VERSION,
+                         figure_of, hash_of, is_disturbed, is_number, moment, points_of, rules_of,
+                         sizes_of, writes, written)
 
 # beginnings of options that may differ
 FREE = ("io_", "grid_p", "grid_cut", "halo", "gpu_aware_mpi", "report", "verbose", "pico_distance")
@@ -40,7 +40,6 @@ METHOD = {"io_format": "null|serial|netcdf4|pnetcdf|hybrid|direct",
           "io_define": "upfront|interleaved"}
 EXTENT = {"dx": 6080e3, "dy": 6080e3, "Lz": 4500.0}  # m, of -init marine
 WITHIN_INIT = ("init: ", "output: open")
-SHARES = ("ocean: ", "SSA: ")  # beginnings of the names of shares of a part
 VERSIONS = ("nunatak", "commit", "compiler", "MPI", "PETSc", "Kokkos", "NetCDF-C", "PnetCDF")
 LEAST = 3  # repetitions of a point
 # of JSON of another form

@@ -17,15 +17,16 @@ METHODS = ("pnetcdf", "serial", "pnetcdf/order=yxz", "pnetcdf/order=zyx/header=0
            "direct/morton:2/stripe=4KiB/ranks_per_node=2",
            "pnetcdf/file-per-aggregator:1/ranks_per_node=2", "null")
 WORKLOADS = {  # options; the file of two records; runs of the ranks of 1, 3 and 6
-             "pism:A10km": ("-scale 0.03,z=0.03", "c8cbcf693ed1", 31, 1674, 1674),
-             "cam:FV-B": ("-scale 0.06,lev=0.06 -variables 9", "714b180c68d3", 9, 45, 45),
-             "mom:0.25": ("-scale 0.015,st_ocean=0.015", "96024216ddbc", 10, 768, 768),
-             "gcrm:5": ("-scale 0.125", "0e7395ee37c2", 9, 27, 54),
-             "e3sm:F": ("-scale 0.02,lev=0.02 -variables 4", "2fc2a13eacf3", 4, 1080, 1090),
-             "e3sm:G": ("-scale 0.004,nVertLevels=0.004,nVertLevelsP1=0.004 -variables 4",
-                        "fcc0c90228cc", 4, 236, 236),
-             "e3sm:I": ("-scale 0.05 -variables 4", "1f602f258de4", 360, 1880, 3100),
-             "icon:R2B2": ("-scale 0.5,height=0.5 -variables 4", "fd1e4b2aa249", 4, 1664, 3224),}
+    "pism:A10km": ("-scale 0.03,z=0.03", "c8cbcf693ed1", 31, 1674, 1674),
+    "cam:FV-B": ("-scale 0.06,lev=0.06 -variables 9", "714b180c68d3", 9, 45, 45),
+    "mom:0.25": ("-scale 0.015,st_ocean=0.015", "96024216ddbc", 10, 768, 768),
+    "gcrm:5": ("-scale 0.125", "0e7395ee37c2", 9, 27, 54),
+    "e3sm:F": ("-scale 0.02,lev=0.02 -variables 4", "2fc2a13eacf3", 4, 1080, 1090),
+    "e3sm:G": ("-scale 0.004,nVertLevels=0.004,nVertLevelsP1=0.004 -variables 4",
+               "fcc0c90228cc", 4, 236, 236),
+    "e3sm:I": ("-scale 0.05 -variables 4", "1f602f258de4", 360, 1880, 3100),
+    "icon:R2B2": ("-scale 0.5,height=0.5 -variables 4", "fd1e4b2aa249", 4, 1664, 3224),
+}
 INPUTS = pathlib.Path(__file__).parents[3] / "inputs"
 PHASES = ["open", "define", "reserve", "post", "exchange", "stall", "wait", "flush", "close",
           "checksum", "fsync"]
@@ -89,14 +90,15 @@ def test_every_value_of_every_workload(bench, tmp_path, workload, ranks):
 
 
 FILES = {  # a header: scale, dimensions, a variable of floats and its dimensions
-         "cesm.cdl": ("0.1,lev=0.2,ilev=0.2", {"lat": 19, "lon": 29, "lev": 6, "ilev": 7, "nbnd": 2,
-                                               "chars": 8}, "T", ("time", "lev", "lat", "lon")),
-         "mom6.cdl": ("0.05,zl=0.1", {"xh": 36, "yh": 29, "xq": 37, "yq": 29, "zl": 9, "zi": 76,
-                                      "nv": 2}, "RV", ("time", "zl", "yq", "xq")),
-         "fesom.cdl": ("0.05,nz=0.1", {"nod2": 317, "elem": 612, "nz": 5, "nz1": 47}, "v",
-                       ("time", "nz1", "elem")),
-         "partition.nc": ("0.5", {"nod2": 31715, "elem": 61165, "cell": 200, "height": 5}, "ta",
-                          ("time", "height", "cell")),}
+    "cesm.cdl": ("0.1,lev=0.2,ilev=0.2", {"lat": 19, "lon": 29, "lev": 6, "ilev": 7, "nbnd": 2,
+                                          "chars": 8}, "T", ("time", "lev", "lat", "lon")),
+    "mom6.cdl": ("0.05,zl=0.1", {"xh": 36, "yh": 29, "xq": 37, "yq": 29, "zl": 9, "zi": 76,
+                                 "nv": 2}, "RV", ("time", "zl", "yq", "xq")),
+    "fesom.cdl": ("0.05,nz=0.1", {"nod2": 317, "elem": 612, "nz": 5, "nz1": 47}, "v",
+                  ("time", "nz1", "elem")),
+    "partition.nc": ("0.5", {"nod2": 31715, "elem": 61165, "cell": 200, "height": 5}, "ta",
+                     ("time", "height", "cell")),
+}
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

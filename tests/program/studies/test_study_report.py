@@ -649,6 +649,68 @@ def test_two_machines_side_by_side(tmp_path, made):
             "36864 cells, 3 steps (cluster), 9216 cells, 3 steps (local)" in result.page)
 
 
+def side_by_side(page):
+    """The cells of the rows of that table, by what they begin with."""
+    table = page.split("<h2>Side by side</h2>")[1].split("</table>")[0]
+    return {row[0]: row for row in (re.findall("<td>(.*?)</td>", one)
+                                    for one in table.split("<tr")[2:])}
+
+
+def test_side_by_side_only_what_may_be_compared_is(tmp_path, made):
+    """Emulated nodes that share cores: output, and computing by processor time; the sentence names
+    the machine that comes first in the table."""
+    local = Folder(tmp_path / "a", {"system": "local"}).fill(modes=["strong"], methods=["pnetcdf"],
+                                                            noise=0.0)
+    shared = Folder(tmp_path / "b").fill(modes=["strong"], methods=["pnetcdf"], noise=0.0, seed=2,
+                                         shared_cores=True)
+    result = made(local, shared)
+    rows = side_by_side(result.page)
+    assert "a ratio above 1: faster than cluster" in result.page
+    assert rows["strong, io_format pnetcdf: total"][-1] == "shared"
+    assert rows["strong, io_format pnetcdf: compute"][-1] in ("no difference", "1.00†")
+    assert rows["strong, io_format pnetcdf: output"][-1] == "no difference"
+    other = Folder(tmp_path / "c", {"system": "local"})
+    for repetition in range(3):
+        for n in (1, 8):
+            other.add("strong", n, repetition, model_report(n, 96), {"io_format": "pnetcdf"})
+    assert side_by_side(made(local, other).page)[
+        "strong, io_format pnetcdf: total"][-1] == "other grid"
+
+
+def test_ranks_that_only_write_are_no_base(tmp_path, made):
+    """On two ranks one of them computes, on four three."""
+    folder = Folder(tmp_path / "a").fill(modes=["strong"], methods=["pnetcdf"], noise=0.0)
+    for n in (2, 4, 8):
+        report = model_report(n, 192)
+        report["output"]["servers"] = [{"servers": 1, "phases": {}, "written_bytes": 0}]
+        folder.add("strong", n, 0, report, {"io_format": "async"})
+    result = made(folder)
+    for n in (4, 8):
+        assert point(result.results, n, "compute",
+                     curve="io_format=async")["no_efficiency"] == "no base"
+    later = Folder(tmp_path / "b").fill(modes=["strong"], methods=["pnetcdf"], noise=0.0)
+    later.fill(modes=["strong"], methods=["serial"], ranks=(2, 4, 8), noise=0.0)
+    page = made(later).page
+    assert "% of 2</td>" in page and "% of 1</td>" not in page
+
+
+def test_runs_that_were_not_made_are_said(tmp_path, made):
+    folder = Folder(tmp_path / "a", {"asked": 26}).fill(modes=["strong"])
+    folder.add("strong", 1, 3, model_report(1, 192), {"io_format": "pnetcdf"})
+    result = made(folder)
+    assert "1 of 26 runs of the study were not made" in result.page
+    assert "median of 3 to 4 repetitions" in result.page
+
+
+@pytest.mark.parametrize("vary, alike", [
+    ({"io_format": ["direct", "pnetcdf"]}, True),
+    ({"output": {"direct": "-io_format direct", "null": {"io_format": "null"}}}, True),
+    ({"solver": {"own": "-ssa_solver own"}}, False),
+    ({"solver": {"own": {"ssa_solver": "own"}}}, False), ({"threads": [1, 2]}, False)])
+def test_what_varies_computes_alike(vary, alike):
+    assert report.computes_alike(vary) == alike
+
+
 def test_output_alone(tmp_path, made):
     folder = Folder(tmp_path / "a")
     for n in (1, 2, 4):
