@@ -24,7 +24,7 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
     report.rounds += 1;
     for (const int r : ranks.locals()) {
       const Patch p = ranks.patch(r);
-      changed[r] = 0;
+      bool has_changed = false; // not changed[r]: a char might be any value of the loop
       ranks.work(r, p.cells() * static_cast<std::int64_t>(fields.size()), Work::sweep);
       for (const auto& field : fields) {
         const SharedArray2<int>& d = field[r];
@@ -34,11 +34,12 @@ inline DistanceReport sweep_distances(Ranks& ranks, const DistanceFields& fields
             if (d(j, i - 1) == level || d(j, i + 1) == level || d(j - 1, i) == level ||
                 d(j + 1, i) == level) {
               d(j, i) = level + 1;
-              changed[r] = 1;
+              has_changed = true;
             }
           }
         }
       }
+      changed[r] = has_changed;
     }
   }
   return report;
