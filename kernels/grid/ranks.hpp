@@ -136,8 +136,6 @@ public:
 
   const Decomposition& decomposition() const { return m_decomposition; }
   const Traffic& traffic() const { return m_traffic; }
-  /// The traffic of these ranks and of all objects made by over(), recursively.
-  const Traffic& traffic_of_all() const { return m_common->traffic; }
 
   /// Local ranks: `local_size()` of them, from global rank `first()` on. One with MPI.
   virtual int local_size() const = 0;
@@ -184,9 +182,9 @@ public:
   virtual void start_turn() {}
   virtual void end_turn(int rank) { (void)rank; }
 
-  /// The observer of the parts of a step; it must outlive these ranks. Also for over().
-  void set_watch(StepWatch& watch) { m_common->watch = &watch; }
-  StepWatch* watch() const { return m_common->watch; }
+  /// The observer of the parts of a step; it must outlive these ranks.
+  void set_watch(StepWatch& watch) { m_watch = &watch; }
+  StepWatch* watch() const { return m_watch; }
 
   /// Reports the work on a local rank, in visits of cells, for virtual clocks. Not collective.
   virtual void work(int local, std::int64_t visits, Work loop = Work::ssa) {
@@ -194,29 +192,14 @@ public:
     count([visits](Traffic& t) { t.work += visits; });
   }
 
-  /// The same ranks over another grid, cut into as many patches, with a separate traffic().
-  std::unique_ptr<Ranks> over(const Decomposition& decomposition) const {
-    std::unique_ptr<Ranks> other = make_over(decomposition);
-    other->m_common = m_common;
-    return other;
-  }
-
 protected:
-  virtual std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const = 0;
-  template <class F> void count(const F& add) {
-    add(m_traffic);
-    add(m_common->traffic);
-  }
+  template <class F> void count(const F& add) { add(m_traffic); }
 
   Decomposition m_decomposition;
   Traffic m_traffic;
 
 private:
-  struct Common { // of all objects made by over()
-    Traffic traffic;
-    StepWatch* watch = nullptr;
-  };
-  std::shared_ptr<Common> m_common = std::make_shared<Common>();
+  StepWatch* m_watch = nullptr;
 };
 
 inline Turns::Iterator& Turns::Iterator::operator++() {

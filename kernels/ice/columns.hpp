@@ -79,7 +79,7 @@ KOKKOS_FORCEINLINE_FUNCTION void add_explicit_terms(const ColumnFields& f, const
   }
 }
 
-KOKKOS_FORCEINLINE_FUNCTION bool are_numbers(const double* x, int n) {
+KOKKOS_FORCEINLINE_FUNCTION bool all_finite(const double* x, int n) {
   constexpr std::int64_t largest = 0x7fefffffffffffff;
   std::int64_t seen = 0; // negative if one is infinite or NaN
   for (int k = 0; k < n; ++k) seen |= largest - Kokkos::bit_cast<std::int64_t>(Kokkos::abs(x[k]));
@@ -213,7 +213,7 @@ KOKKOS_FORCEINLINE_FUNCTION void mean_hardness(const HardnessPack& pack, const d
 // solve_columns: one implicit step of vertical diffusion and advection over dt (s), on levels
 // z[0..Mz-1]. pack.T: on entry with all explicit terms in the ice, on exit the solution there, and
 // T_s above it up to the highest level of the pack.
-// are_numbers: all n values are finite.
+// all_finite: all n values are.
 // mean_hardness: B of each column by the trapezoidal rule over its levels in the ice and the
 // surface; the value at the surface where n = 0.
 NUNATAK_WIDE(void, add_explicit_terms,
@@ -222,7 +222,7 @@ NUNATAK_WIDE(void, add_explicit_terms,
              (f, z, dt_x, dt_y, dt_heat, p, pack))
 NUNATAK_WIDE(void, solve_columns, (int Mz, const double* z, double dt, ColumnPack& pack),
              (Mz, z, dt, pack))
-NUNATAK_WIDE(bool, are_numbers, (const double* x, int n), (x, n))
+NUNATAK_WIDE(bool, all_finite, (const double* x, int n), (x, n))
 NUNATAK_WIDE(void, mean_hardness, (const HardnessPack& pack, const double* z, double* mean),
              (pack, z, mean))
 

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "kernels/labels/border_exchange.hpp"
-#include "kernels/labels/patch.hpp"
+#include "kernels/labels/fragments.hpp"
 
 #include <map>
 #include <numeric>

@@ -54,7 +54,7 @@ template <class Real> class CoarseLevels {
 public:
   using Policy = Kokkos::TeamPolicy<Exec, Kokkos::LaunchBounds<512, 1>>;
   using Team = typename LastLevel<Real>::Team;
-  /// Of the finest of them, 64 x 64 with ghosts: one multiprocessor reads the matrix of more cells
+  /// The finest of them has 64 x 64 cells with ghosts: one multiprocessor reads the matrix of more
   /// for longer than launches on all of them take.
   static constexpr std::size_t most_cells = 5000;
 

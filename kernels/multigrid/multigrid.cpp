@@ -27,11 +27,11 @@ bool is_large(const Decomposition& d, int ranks = 1) {
 template <class Real>
 Multigrid<Real>::Multigrid(Ranks& ranks, double dx, double dy,
                            const std::vector<Array2<int>>& active, const MultigridOptions& options)
-    : m_options(options), m_all(ranks.over(ranks.decomposition())) {
+    : m_options(options), m_all(ranks) {
   std::vector<int> members(
       static_cast<std::size_t>(ranks.decomposition().size())); // the ranks of its patches
   std::iota(members.begin(), members.end(), 0);
-  add_finest({*m_all, ranks.decomposition(), std::move(members)}, active);
+  add_finest({m_all, ranks.decomposition(), std::move(members)}, active);
   std::vector<std::vector<std::int64_t>> count;
   for (const NinePoint<Real>& part : m_levels[0].parts) count.push_back({part.size()});
   ranks.sum(count);
@@ -136,7 +136,7 @@ void Multigrid<Real>::add_level(const Holders& holders, bool finest, int rings,
 template <class Real> void Multigrid<Real>::add_coarser(Halving halving) {
   Level& fine = m_levels.back();
   const Decomposition& d = fine.holders.decomposition();
-  const Holders holders(*m_all, coarser(d, halving), fine.holders.members());
+  const Holders holders(m_all, coarser(d, halving), fine.holders.members());
   const int rings = rings_of(holders.decomposition(), false);
   std::vector<Array2<int>> cells;
   for (const int n : holders.locals()) {
@@ -158,7 +158,7 @@ template <class Real> void Multigrid<Real>::add_merged(int side) {
   std::vector<int> firsts;
   for (int n = 0; n < m.size(); ++n)
     firsts.push_back(fine.holders.member(n / m.px * side * d.px + n % m.px * side));
-  const Holders holders(*m_all, m, std::move(firsts));
+  const Holders holders(m_all, m, std::move(firsts));
   const bool finest = std::all_of(m_levels.begin(), m_levels.end(),
                                   [](const Level& l) { return l.next != Next::coarser; });
   const int rings = rings_of(m, finest);
@@ -213,7 +213,7 @@ void Multigrid<Real>::update_ghosts(Level& level, int width, Rows<Real> NinePoin
   if (level.parts.empty() || level.halo.empty()) return;
   for (const int n : level.holders.locals()) level.passes[n].run();
   // on coarse grids messages are part of their share
-  const StepShare share(*m_all, &level == &m_levels[0] ? "SSA: ghosts" : nullptr);
+  const StepShare share(m_all, &level == &m_levels[0] ? "SSA: ghosts" : nullptr);
   level.halo.move(width, data(level, rows), data(level, rows));
 }
 
@@ -257,7 +257,7 @@ template <class Real> void Multigrid<Real>::set_operator() {
   }
   if (m_levels.back().parts.empty()) return;
   const Level& last = m_levels.back(); // on one rank
-  const Turn turn(*m_all, last.holders.member(0));
+  const Turn turn(m_all, last.holders.member(0));
   m_coarse.set_operator();
   const std::int64_t cells = last.parts[0].size();
   last.holders.all().work(last.holders.place(0),
@@ -271,7 +271,7 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   if (level.parts.empty()) return; // computed by other ranks
   if (l == m_first_coarse) {
     {
-      const Turn turn(*m_all, level.holders.member(0));
+      const Turn turn(m_all, level.holders.member(0));
       m_coarse.cycle();
     }
     for (; l + 1 < m_levels.size(); ++l) work(m_levels[l], visits_of_smoothing(m_levels[l]));
@@ -287,15 +287,12 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   if (level.next == Next::merged) {
     level.merge.gather(2, data(level, &NinePoint<Real>::b), data(next, &NinePoint<Real>::b));
     cycle(l + 1, with_residual);
-    if (!with_residual) {
-      update_solution(next);
-      level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x));
-      return;
-    }
-    using Member = Rows<Real> NinePoint<Real>::*;
-    for (const Member rows :
-         {&NinePoint<Real>::x, &NinePoint<Real>::r}) // no finer grid needs ghosts
-      level.merge.give_back_owned(2, data(next, rows), data(level, rows));
+    if (!with_residual) update_solution(next);
+    const auto give_back = [&](Rows<Real> NinePoint<Real>::*rows) {
+      level.merge.give_back(2, data(next, rows), data(level, rows));
+    };
+    give_back(&NinePoint<Real>::x);
+    if (with_residual) give_back(&NinePoint<Real>::r);
     return;
   }
   update_ghosts(level, 2, &NinePoint<Real>::b);
@@ -305,7 +302,7 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
     level.passes[n].run();
   }
   {
-    const StepShare share(*m_all, l == 0 ? "SSA: coarse grids" : nullptr);
+    const StepShare share(m_all, l == 0 ? "SSA: coarse grids" : nullptr);
     cycle(l + 1, false);
     update_solution(next);
   }

@@ -134,7 +134,7 @@ private:
   }
 
   MultigridOptions m_options;
-  std::unique_ptr<Ranks> m_all; ///< sends the messages of merged patches
+  Ranks& m_all;
   std::vector<Level> m_levels;
   std::array<std::int64_t, 64> m_unknown_cells{}; ///< per grid
   std::size_t m_first_coarse = 0; ///< the first of the levels in m_coarse, if this rank has them

@@ -88,25 +88,6 @@ void scatter_cells(const RoutePlaces& places, int width, const T* from, const Ce
       });
 }
 
-/// The ends of the pieces of a list, accessible to host and loops.
-using RouteEnds = Kokkos::View<int*, PinnedMem>;
-
-/// The positions in `all` of cells that are 1 in `active`. `ends`: of the pieces, before and after.
-inline void keep_active(const RoutePlaces& all, const Array2<int>& active, const RoutePlaces& kept,
-                        const RouteEnds& ends) {
-  const int pieces = ends.extent_int(0) / 2;
-  scan_range<int>(
-      "route: keep", 0, all.extent_int(0), KOKKOS_LAMBDA(int n, int& before, bool last) {
-        if (active.data()[all(n)] != 0) {
-          if (last) kept(before) = all(n);
-          before += 1;
-        }
-        for (int k = 0; last && k < pieces; ++k) {
-          if (n + 1 == ends(k)) ends(pieces + k) = before;
-        }
-      });
-}
-
 /// One end of a route: what leaves the local patches, or what arrives.
 class RouteEnd {
 public:
@@ -117,37 +98,23 @@ public:
   void add(std::size_t part, int local, int rank, std::vector<int> places) {
     if (m_parts.empty() || m_parts.back().part != part)
       m_parts.push_back({part, local, {}, {}, {}});
-    const auto cells = static_cast<int>(places.size());
-    m_parts.back().pieces.push_back({rank, std::move(places), cells});
+    m_parts.back().pieces.push_back({rank, std::move(places)});
   }
-  /// Restricts the route to cells that are 1 in active[part].
+  /// Restricts the route to cells that are 1 in active[part]; once.
   void keep(const std::vector<Array2<int>>& active) {
     if (empty()) return;
-    list();
-    std::vector<RoutePlaces> kept;
-    std::vector<RouteEnds> ends;
-    for (const Part& part : m_parts) {
-      kept.emplace_back(Kokkos::view_alloc("multigrid: places", Kokkos::WithoutInitializing),
-                        part.places.extent(0));
-      ends.emplace_back(shared_label("multigrid: ends"), 2 * part.pieces.size());
-      int end = 0;
-      for (std::size_t k = 0; k < part.pieces.size(); ++k)
-        ends.back()(k) = end += static_cast<int>(part.pieces[k].places.size());
-    }
-    for (std::size_t n = 0; n < m_parts.size(); ++n) {
-      const Turn turn(*m_all, m_all->first() + m_parts[n].local);
-      keep_active(m_parts[n].places, active[m_parts[n].part], kept[n], ends[n]);
-    }
     Kokkos::fence("multigrid: cells that travel");
-    for (std::size_t n = 0; n < m_parts.size(); ++n) {
-      int before = 0;
-      for (std::size_t k = 0; k < m_parts[n].pieces.size(); ++k) {
-        const int end = ends[n](m_parts[n].pieces.size() + k);
-        m_parts[n].pieces[k].cells = end - before;
-        before = end;
+    for (Part& part : m_parts) {
+      const Turn turn(*m_all, m_all->first() + part.local);
+      const auto is_active = on_host(active[part.part]);
+      for (Piece& piece : part.pieces) {
+        const auto others =
+            std::remove_if(piece.places.begin(), piece.places.end(),
+                           [&is_active](int place) { return is_active.data()[place] == 0; });
+        piece.places.erase(others, piece.places.end());
       }
-      m_parts[n].places = Kokkos::subview(kept[n], std::make_pair(0, before));
     }
+    list();
   }
   void list() {
     for (Part& part : m_parts) {
@@ -188,7 +155,7 @@ public:
     for (const Part& part : m_parts) {
       std::byte* at = reinterpret_cast<std::byte*>(part.buffer.data());
       for (const Piece& piece : part.pieces) {
-        const std::size_t bytes = static_cast<std::size_t>(piece.cells) * bytes_of_cell;
+        const std::size_t bytes = piece.places.size() * bytes_of_cell;
         if (bytes > 0) f(part.local, piece.rank, bytes, at);
         at += bytes;
       }
@@ -198,8 +165,7 @@ public:
 private:
   struct Piece {
     int rank;
-    std::vector<int> places; ///< all cells that may be sent
-    int cells;               ///< number of cells sent
+    std::vector<int> places;
   };
   struct Part {
     std::size_t part;
@@ -226,8 +192,7 @@ public:
   void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
     start.keep(at_start);
     end.keep(at_end);
-    m_there.reset();
-    m_back.reset();
+    m_mail.reset();
   }
 
   void list() {
@@ -238,42 +203,33 @@ public:
   /// Moves `width` values per cell from source(patch) to target(patch), CellValues. One round of
   /// messages.
   template <class F, class G> void move(int width, const F& source, const G& target) {
-    move(m_there, width, start, source, end, target);
-  }
-  template <class F, class G> void move_back(int width, const F& source, const G& target) {
-    move(m_back, width, end, source, start, target);
+    if (empty()) return;
+    if (m_mail == nullptr) m_mail = std::make_unique<Mail>(*m_all);
+    m_mail->clear();
+    using T = typename decltype(target(std::size_t{0}))::value_type;
+    const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
+    start.reserve(bytes_of_cell);
+    end.reserve(bytes_of_cell);
+    start.pack<T>(width, source);
+    Kokkos::fence("multigrid: before messages");
+    start.for_each(bytes_of_cell,
+                   [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
+                     std::memcpy(m_mail->to(local, rank, bytes), buffer, bytes);
+                   });
+    end.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) {
+      m_mail->expect(local, rank, bytes);
+    });
+    if (!m_alone) m_mail->send();
+    end.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte* buffer) {
+      std::memcpy(buffer, m_mail->from(local, rank, bytes), bytes);
+    });
+    end.unpack<T>(width, target);
   }
 
 private:
-  template <class F, class G>
-  void move(std::unique_ptr<Mail>& mail, int width, RouteEnd& from, const F& source, RouteEnd& to,
-            const G& target) {
-    if (empty()) return;
-    if (mail == nullptr) mail = std::make_unique<Mail>(*m_all);
-    mail->clear();
-    using T = typename decltype(target(std::size_t{0}))::value_type;
-    const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
-    from.reserve(bytes_of_cell);
-    to.reserve(bytes_of_cell);
-    from.pack<T>(width, source);
-    Kokkos::fence("multigrid: before messages");
-    from.for_each(bytes_of_cell,
-                  [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
-                    std::memcpy(mail->to(local, rank, bytes), buffer, bytes);
-                  });
-    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) {
-      mail->expect(local, rank, bytes);
-    });
-    if (!m_alone) mail->send();
-    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte* buffer) {
-      std::memcpy(buffer, mail->from(local, rank, bytes), bytes);
-    });
-    to.unpack<T>(width, target);
-  }
-
   Ranks* m_all = nullptr;
   bool m_alone = false;
-  std::unique_ptr<Mail> m_there, m_back; // reused
+  std::unique_ptr<Mail> m_mail; // reused
 };
 
 } // namespace nunatak

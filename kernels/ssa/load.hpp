@@ -57,7 +57,9 @@ struct Ice {
     Around o{};
     for (int n = 0; n < 9; ++n) {
       const int j = at.j + n / 3 - 1, i = at.i + n % 3 - 1;
-      o.h[n] = h(j, i), o.b[n] = b(j, i), o.kind[n] = ice(j, i) != 0 ? mask(j, i) : -1;
+      o.h[n] = h(j, i);
+      o.b[n] = b(j, i);
+      o.kind[n] = ice(j, i) != 0 ? mask(j, i) : -1;
     }
     return o;
   }

@@ -295,7 +295,7 @@ void jacobian(const SsaPatch& p, const Array2<double>& u, const Array2<double>& 
           if (yield(n) > 0.0)
             drag_slope(till, yield(n), u(j, i), v(j, i), change, how, w, s.drag[k]);
           for (int m = 0; m < 2; ++m) direction(n, m) = w[m];
-          into = (into >> 1 & 0333u) | column(i + 1) << 2;
+          into = ((into >> 1) & 0333u) | (column(i + 1) << 2); // the window of 3 x 3 cells moves on
           s.into[k] = into;
         }
         write_rows(q1(), s, &A(j, first, 0));

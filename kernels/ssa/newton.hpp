@@ -30,7 +30,7 @@ public:
                   const std::vector<Array2<double>>& v) override {
     const StepShare share(m_ranks, "SSA: assembly");
     const Kokkos::Timer all;
-    const std::int64_t collectives = m_ranks.traffic_of_all().collectives;
+    const std::int64_t collectives = m_ranks.traffic().collectives;
     m_report = {};
     m_u = u;
     m_v = v;
@@ -47,7 +47,7 @@ public:
       m_report.seconds_setup = all.seconds();
       iterate();
     }
-    m_report.reductions = static_cast<int>(m_ranks.traffic_of_all().collectives - collectives);
+    m_report.reductions = static_cast<int>(m_ranks.traffic().collectives - collectives);
     m_report.seconds_total = all.seconds();
     if (m_report.unknown_cells > 0 && m_report.reason.rfind("DIVERGED", 0) == 0) {
       throw SsaError(m_report, m_options.tolerance,
@@ -73,8 +73,8 @@ private:
   };
   // Work per unknown cell, in visits (Work::ssa; their proportions: perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_input = 60, visits_of_residual = 18;
-  // Of a local solve: |residual|^2 of its cells relative to the mean; the largest fraction of
-  // cells; its steps.
+  // A local solve: |residual|^2 of its cells relative to the mean; the largest fraction of cells;
+  // its steps.
   static constexpr double large_residual = 0.3, broad = 0.1;
   static constexpr int local_steps = 3;
   static constexpr const char* linear_solve = "DIVERGED_LINEAR_SOLVE";

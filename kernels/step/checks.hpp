@@ -36,8 +36,8 @@ inline Seen look_over(const Patch& patch, const State& state, const Flow* flow) 
   const auto v_surface = known ? flow->velocity.v_surface : v;
   const int Mz = static_cast<int>(T.extent(2));
   const auto look = KOKKOS_LAMBDA(int j, int first, int cells, Seen& so_far) {
-    const bool unbroken = !levels_apart && are_numbers(&T(j, first, 0), cells * Mz) &&
-                          are_numbers(&H(j, first), cells);
+    const bool unbroken =
+        !levels_apart && all_finite(&T(j, first, 0), cells * Mz) && all_finite(&H(j, first), cells);
     for (int i = first; i < first + cells; ++i) {
       const auto column = levels_of_cell(T, j, i);
       double zero = 0.0 * H(j, i); // 0 for finite values, else NaN

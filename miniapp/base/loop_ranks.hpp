@@ -32,9 +32,6 @@ public:
       : MpiRanks(comm, decomposition), m_loops(decomposition, first()), m_gpu_aware(gpu_aware) {}
 
 protected:
-  std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
-    return std::make_unique<LoopRanks>(comm(), decomposition, m_gpu_aware);
-  }
   /// Runs two loops, with a fence after the first if there are neighbours: MPI reads what it packs.
   void exchange_ghosts(const std::vector<Ghosted>& arrays) override {
     const std::size_t cell_bytes = bytes_per_cell(arrays);

@@ -132,7 +132,8 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out,
     MPI_Isend(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank,
               exchange_tag, m_comm, &m_requests[n++]);
     count([&](Traffic& t) {
-      t.messages += 1, t.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int));
+      t.messages += 1;
+      t.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int));
     });
   }
   MPI_Waitall(static_cast<int>(n), m_requests.data(), m_statuses.data());

@@ -17,7 +17,7 @@ public:
   MPI_Comm comm() const { return m_comm; }
   Patch patch() const { return Ranks::patch(0); }
 
-  /// Of this process's ghost exchanges; a part of traffic().
+  /// The ghost exchanges of this process, a part of traffic().
   const Traffic& halo() const { return m_halo; }
 
   void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) final;
@@ -37,9 +37,6 @@ public:
   }
 
 protected:
-  std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
-    return std::make_unique<MpiRanks>(m_comm, decomposition);
-  }
   /// Updates all ghosts and counts the exchange. This version packs on the host.
   virtual void exchange_ghosts(const std::vector<Ghosted>& arrays);
   /// Fills the ghosts that neighbours own and counts what is sent: here one message per neighbour.
@@ -52,7 +49,8 @@ private:
   void reduce(std::vector<std::int64_t>& values, MPI_Op op);
   void count_collective(std::size_t bytes) {
     count([bytes](Traffic& t) {
-      t.collectives += 1, t.collective_bytes += static_cast<std::int64_t>(bytes);
+      t.collectives += 1;
+      t.collective_bytes += static_cast<std::int64_t>(bytes);
     });
   }
   MPI_Comm m_comm;

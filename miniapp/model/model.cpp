@@ -17,7 +17,7 @@ namespace {
 /// Messages, bytes and collectives without those of PETSc and MPI-IO, summed over ranks. "halo":
 /// ghost exchanges with any -halo. Collective.
 nlohmann::json traffic_report(const MpiRanks& ranks) {
-  const Traffic& t = ranks.traffic_of_all();
+  const Traffic& t = ranks.traffic();
   const Traffic& halo = ranks.halo();
   std::int64_t sums[] = {t.messages, t.bytes, halo.messages, halo.bytes};
   MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_INT64_T, MPI_SUM, ranks.comm());

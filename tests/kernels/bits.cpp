@@ -27,7 +27,7 @@ template <class T> std::uint64_t bits_of(T x) {
   return Kokkos::bit_cast<Bits>(x);
 }
 
-/// Of the owned cells, whatever the cut. Zeros of both signs count as one.
+/// A hash of the owned cells, whatever the cut. Zeros of both signs count as one.
 template <class A> std::uint64_t hash(const Patch& p, const A& field) {
   const auto a = on_host(field);
   std::uint64_t sum = 0;

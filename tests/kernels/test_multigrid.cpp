@@ -340,7 +340,7 @@ struct Counted {
     multigrid.set_operator();
   }
   Sent sent() {
-    const Traffic& now = ranks.traffic_of_all();
+    const Traffic& now = ranks.traffic();
     const Sent difference{now.exchanges - before.exchanges, now.messages - before.messages,
                           now.collectives - before.collectives, now.work - before.work};
     before = now;

@@ -37,7 +37,7 @@ public:
     return SsaNewton(ranks, dx, dy, options).solve(inputs, u, v);
   }
 
-  /// Of all ranks in raster order: u, then v.
+  /// The velocities of all ranks in raster order: u, then v.
   std::vector<double> velocity() const {
     std::vector<double> all = gather(ranks, u).values, of_v = gather(ranks, v).values;
     all.insert(all.end(), of_v.begin(), of_v.end());

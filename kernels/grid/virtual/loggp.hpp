@@ -136,7 +136,7 @@ public:
   /// Seconds of work of a rank since the restart.
   double own(int rank) const { return m_own[rank]; }
 
-  /// Of a rank, or of every one.
+  /// Seconds of a rank, or of every one.
   void spend(int rank, double seconds) {
     if (rank == Ranks::every_rank) {
       for (int r = 0; r < static_cast<int>(m_rank.size()); ++r) spend(r, seconds);

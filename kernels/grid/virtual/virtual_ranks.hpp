@@ -30,15 +30,16 @@ class VirtualRanks final : public Ranks {
 public:
   explicit VirtualRanks(Decomposition decomposition, std::optional<LogGP> machine = std::nullopt,
                         Halo halo = default_halo)
-      : VirtualRanks(std::move(decomposition), std::make_shared<std::optional<VirtualClock>>(),
-                     halo) {
+      : Ranks(std::move(decomposition)), m_all(static_cast<std::size_t>(m_decomposition.size())),
+        m_work(m_all.size(), 0), m_halo(halo) {
     if (machine) m_clock.emplace(*machine, m_decomposition.size());
+    std::iota(m_all.begin(), m_all.end(), 0);
   }
 
   int local_size() const override { return m_decomposition.size(); }
   int first() const override { return 0; }
 
-  /// The clock of these ranks on all grids (over()), if there is a machine.
+  /// The clock of these ranks, if there is a machine.
   const std::optional<VirtualClock>& clock() const { return m_clock; }
   const std::vector<std::int64_t>& work_of_ranks() const { return m_work; } ///< visits of cells
   void restart_clock(bool anew = true) {
@@ -54,7 +55,8 @@ public:
       for (std::size_t n = 0; n < arrays[0].size(); ++n) {
         std::vector<std::vector<Ghosted>> one;
         for (const auto& of_rank : arrays) one.push_back({of_rank[n]});
-        launch_ghosts(one);
+        exchange_on_host(by_level(m_decomposition, 0, one));
+        count([](Traffic& t) { t.exchanges += 1; });
       }
       return;
     } else {
@@ -141,18 +143,6 @@ private:
   private:
     std::optional<VirtualClock>& m_clock;
   };
-
-  VirtualRanks(Decomposition decomposition, std::shared_ptr<std::optional<VirtualClock>> clock,
-               Halo halo)
-      : Ranks(std::move(decomposition)), m_shared_clock(std::move(clock)), m_clock(*m_shared_clock),
-        m_all(static_cast<std::size_t>(m_decomposition.size())), m_work(m_all.size(), 0),
-        m_halo(halo) {
-    std::iota(m_all.begin(), m_all.end(), 0);
-  }
-  std::unique_ptr<Ranks> make_over(const Decomposition& decomposition) const override {
-    return std::unique_ptr<Ranks>(new VirtualRanks(decomposition, m_shared_clock,
-                                                   m_halo == Halo::apart ? Halo::host : m_halo));
-  }
 
   void exchange_on_host(const std::vector<std::vector<Ghosted>>& arrays) {
     Kokkos::fence("nunatak: before the ghost exchange");
@@ -321,8 +311,7 @@ private:
                           m_clock->machine().reduction(local_size(), static_cast<double>(bytes)));
   }
 
-  std::shared_ptr<std::optional<VirtualClock>> m_shared_clock;
-  std::optional<VirtualClock>& m_clock;
+  std::optional<VirtualClock> m_clock;
   std::vector<int> m_all;           // 0, 1, ..., size - 1
   std::vector<std::int64_t> m_work; // visits of cells
   Halo m_halo;

@@ -118,7 +118,7 @@ public:
   SsaReport solve(const std::vector<SsaInput>& inputs, const std::vector<Array2<double>>& us,
                   const std::vector<Array2<double>>& vs) override {
     const double start = MPI_Wtime();
-    const std::int64_t collectives = m_ranks.traffic_of_all().collectives;
+    const std::int64_t collectives = m_ranks.traffic().collectives;
     const double petsc_reductions = petsc_allreduce_ct;
     m_report = {};
     m_u = us.at(0);
@@ -144,7 +144,7 @@ public:
       }));
       iterate(start);
     }
-    m_report.reductions = static_cast<int>(m_ranks.traffic_of_all().collectives - collectives) +
+    m_report.reductions = static_cast<int>(m_ranks.traffic().collectives - collectives) +
                           static_cast<int>(petsc_allreduce_ct - petsc_reductions);
     m_report.seconds_total = MPI_Wtime() - start;
     m_report.seconds_linear = m_report.seconds_total - m_report.seconds_setup -
