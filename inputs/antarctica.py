@@ -1,27 +1,23 @@
 #!/usr/bin/env python3
 """Makes an input file of nunatak from public data: an Antarctica with its ocean, or a Greenland.
 
-    inputs/antarctica.py BedMachineAntarctica-v3.nc --basins Ant_Full_DrainageSystem_Polygons.txt \\
-                         --shelf-water Antarctic_shelf_data.txt -o antarctica_32km.nc
-    inputs/antarctica.py bedmap2_bin --dx 8km -o antarctica_8km.nc            # all of the ocean is
-    one basin inputs/antarctica.py BedMachineGreenland-v5.nc --greenland --dx 16km -o
-    greenland_16km.nc
+    inputs/antarctica.py BedMachineAntarctica-v3.nc -o antarctica_32km.nc \\
+        --basins Ant_Full_DrainageSystem_Polygons.txt --shelf-water Antarctic_shelf_data.txt
+    inputs/antarctica.py bedmap2_bin --dx 8km -o antarctica_8km.nc   # the ocean is one basin
+    inputs/antarctica.py BedMachineGreenland-v5.nc --greenland --dx 16km -o greenland_16km.nc
 
 What to fetch (each of the three belongs to its authors, who ask to be cited):
 
-  geometry      BedMachineAntarctica-v3.nc, Morlighem et al., NSIDC-0756, doi:10.5067/FPSU0V1MWUB6;
-  needs a free Earthdata login
-                or bedmap2_bin.zip, unpacked, Fretwell et al. 2013, doi:10.5194/tc-7-375-2013
-                or BedMachineGreenland-v5.nc, IDBMG4, Morlighem et al. 2017,
-                doi:10.1002/2017GL074954
-  basins        Ant_Full_DrainageSystem_Polygons.txt, Zwally et al. 2012, from NASA's Goddard Space
-  Flight Center
-                ("Antarctic and Greenland drainage systems"): 7 lines of header, then latitude,
-                longitude, basin
-  shelf water   Antarctic_shelf_data.txt, Schmidtko et al. 2014, doi:10.1126/science.1256117: one
-  line of header, then longitude,
-                latitude, depth, conservative temperature and its deviation, absolute salinity and
-                its deviation
+  geometry     BedMachineAntarctica-v3.nc, Morlighem et al., NSIDC-0756, doi:10.5067/FPSU0V1MWUB6;
+               needs a free Earthdata login
+               or bedmap2_bin.zip, unpacked, Fretwell et al. 2013, doi:10.5194/tc-7-375-2013
+               or BedMachineGreenland-v5.nc, IDBMG4, Morlighem et al. 2017, doi:10.1002/2017GL074954
+  basins       Ant_Full_DrainageSystem_Polygons.txt, Zwally et al. 2012, from NASA's Goddard Space
+               Flight Center ("Antarctic and Greenland drainage systems"): 7 lines of header, then
+               latitude, longitude, basin
+  shelf water  Antarctic_shelf_data.txt, Schmidtko et al. 2014, doi:10.1126/science.1256117: one
+               line of header, then longitude, latitude, depth, conservative temperature and its
+               deviation, absolute salinity and its deviation
 
 What it does. The grid is that of ISMIP6 (the points of --dx within its square). A cell has ice if
 half of the source points in it have; its thickness is the mean of those, its bed the mean of all.

@@ -127,6 +127,10 @@ void require_writable(const NamedFile& file, bool overwrite) {
 
 } // namespace
 
+bool lies_in(const std::string& path, const std::string& folder) {
+  return !path.empty() && is_one_place(folder_of(resolved(path)), folder);
+}
+
 bool is_protected(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;

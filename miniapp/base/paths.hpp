@@ -30,6 +30,9 @@ struct NamedFile {
 /// nothing. Ignores empty paths. On rank 0.
 void check_files(const std::vector<NamedFile>& files, bool overwrite = false);
 
+/// The file is in this folder itself, by whatever names. False where one does not exist.
+bool lies_in(const std::string& path, const std::string& folder);
+
 /// Nobody may write the file, or not this user. rename() would replace it all the same.
 bool is_protected(const std::string& path);
 

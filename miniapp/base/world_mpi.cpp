@@ -41,7 +41,7 @@ void keep_plugins() {
   std::vector<std::string> plugins;
   const auto add = [](dl_phdr_info* library, std::size_t /*size*/, void* list) {
     const std::string name = library->dlpi_name;
-    if (name.find("/mca_") != std::string::npos)
+    if (name.find("mca_") != std::string::npos) // PMIx, too, has some
       static_cast<std::vector<std::string>*>(list)->push_back(name);
     return 0;
   };
@@ -85,7 +85,7 @@ bool World::all_come(double seconds) const {
 
 void World::abort() const {
   MPI_Abort(MPI_COMM_WORLD, exit_error);
-  std::abort(); // not reached
+  std::_Exit(exit_error); // where another thread, the watchdog, has aborted before
 }
 
 struct Processes::Parts {

@@ -7,6 +7,7 @@
 #include "io/disk/disk.hpp"
 #include "io/disk/mpi_io.hpp"
 #include "io/write/servers.hpp"
+#include "miniapp/base/paths.hpp"
 #include "miniapp/base/records.hpp"
 
 #include <fcntl.h>
@@ -108,10 +109,17 @@ inline Record file_system_facts(MPI_Comm comm, const std::string& folder) {
 /// The scratch folder: created, emptied and removed by rank 0, untimed.
 class Scratch {
 public:
-  /// Creates an empty `folder`/nunatak-io.files. Collective; throws Error on all ranks.
-  Scratch(MPI_Comm comm, const std::string& folder, bool keep)
+  /// Creates an empty `folder`/nunatak-io.files, in which none of the `files` may be. Collective;
+  /// throws Error on all ranks.
+  Scratch(MPI_Comm comm, const std::string& folder, bool keep, const std::vector<NamedFile>& files)
       : m_comm(comm), m_path(folder + "/nunatak-io.files"), m_keep(keep) {
     io::on_rank_0(comm, [&] {
+      check_files(files);
+      for (const NamedFile& file : files) {
+        if (lies_in(file.path, m_path))
+          throw Error("option " + file.option + ": expected a file outside of '" + m_path +
+                      "', which is emptied, found '" + file.path + "'");
+      }
       std::error_code none;
       if (!std::filesystem::is_directory(folder, none))
         throw Error("option -o: expected a folder, found '" + folder + "'");

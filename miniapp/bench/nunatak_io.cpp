@@ -337,7 +337,7 @@ private:
 
 /// Raw writes alone: what a run that writes as many bytes is compared with.
 void run_raw(const BenchOptions& options, MPI_Comm comm) {
-  const Scratch scratch(comm, options.folder, false);
+  const Scratch scratch(comm, options.folder, false, {{"-report", options.json}});
   RawTimes raw(comm, scratch, static_cast<std::uint64_t>(options.raw));
   for (int repetition = 0; repetition < options.repeat; ++repetition) raw.run(true);
   const Record json = {{"raw", raw.record()}};
@@ -356,11 +356,10 @@ void run(const BenchOptions& options, MPI_Comm comm) {
   const std::vector<io::ReadBy> reads = reads_of(options.read);
   std::vector<NamedFile> files = {{"-report", options.json}};
   for (const auto& file : workload.files) files.push_back({"-workload", file, FileUse::read});
-  World().on_rank_0([&] { check_files(files); });
   const std::uint64_t bytes =
       workload.bytes(false) + workload.bytes(true) * static_cast<std::uint64_t>(options.records);
   const Record host = host_facts(comm);
-  const Scratch scratch(comm, options.folder, options.keep);
+  const Scratch scratch(comm, options.folder, options.keep, files);
   const Record disk = file_system_facts(comm, scratch.folder());
   require_space(options, workload, host, disk, bytes, methods);
   std::map<std::string, Arrays> arrays;

@@ -114,7 +114,7 @@ public:
 private:
   Counts now() const {
     Counts part;
-    part.traffic = m_set.ranks->traffic_of_all();
+    part.traffic = m_set.ranks->traffic();
     if (m_set.machine != nullptr) {
       const VirtualClock::Path path = m_set.machine->clock()->critical();
       part.modelled = path.time;
@@ -247,7 +247,7 @@ Decomposition cut(const StepOptions& o, const Decomposition& d) {
   std::vector<int> icy_cells(static_cast<std::size_t>(d.Mx + d.My), 0);
   for (int j = 0; j < d.My; ++j) {
     for (int i = 0; i < d.Mx; ++i) {
-      const auto at = [&](int k) { return k * o.dx - synthetic::marine_half_width; };
+      const auto at = [&](int k) { return synthetic::marine_first(d.Mx, o.dx) + k * o.dx; };
       const int one = continent.at(at(i), at(j)).H > ice_free_thickness ? 1 : 0;
       icy_cells[static_cast<std::size_t>(i)] += one;
       icy_cells[static_cast<std::size_t>(d.Mx + j)] += one;

@@ -17,6 +17,11 @@ namespace nunatak::synthetic {
 /// Points along x (and y) of the continent with cells of dx metres: as many as fit, as in nunatak.
 inline int marine_points(double dx) { return points_that_fit(2.0 * marine_half_width, dx); }
 
+/// The first of so many points, which lie in its middle.
+inline double marine_first(int points, double dx) {
+  return (2.0 * marine_half_width - (points - 1) * dx) / 2.0 - marine_half_width;
+}
+
 struct Sheet {
   Levels levels; ///< as in nunatak
   std::vector<State> states;
@@ -33,7 +38,7 @@ inline Sheet make_sheet(Ranks& ranks, double dx, int Mz, std::uint64_t seed) {
     const Patch p = ranks.patch(n);
     State s(p);
     Forcing f(p);
-    const double first = (2.0 * marine_half_width - (p.Mx - 1) * dx) / 2.0 - marine_half_width;
+    const double first = marine_first(p.Mx, dx);
     const auto at = [&](int k) { return first + k * dx; };
     double thickest = 0.0;
     std::int64_t icy_cells = 0;

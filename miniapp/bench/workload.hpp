@@ -38,7 +38,7 @@ using Deal = decltype(Ownership::deal);
 Deal deal_runs(std::size_t length);
 /// By a map of the ranks of another run, whose cells have the shape `whole`.
 Deal deal_owners(const std::vector<double>& map, const Indices& whole);
-bool is_continent(double y, double x); ///< three rectangles, 30 % of the unit square: mom.cdl
+bool is_continent(double y, double x); ///< three rectangles, a third of the unit square: mom.cdl
 
 constexpr auto none = static_cast<std::size_t>(-1);
 

@@ -168,6 +168,9 @@ void write_corpus(const ToolOptions& options, const std::string& seeds) {
   if (!std::filesystem::is_directory(folder))
     throw Error("option -corpus: expected a folder that can be created, found '" + folder +
                 "': " + error.message());
+  if (lies_in(options.mask.file, folder))
+    throw Error("option -corpus: expected a folder without the file of -i, found '" +
+                options.mask.file + "' there");
   std::vector<Record> records;
   for_each_case(options, seeds, [&](const Case& c) {
     write_fields(folder + "/" + c.name + ".nc", c.grid, c.fields,

@@ -247,7 +247,10 @@ std::string InitialState::series(const std::string& name) const {
 Grid InitialState::horizontal_grid(MPI_Comm comm) const {
   const Options& o = m_options;
   Generator source = *io::find(generators(), m_input ? "marine" : o.init);
-  if (m_input) source.x = m_input->x(), source.y = m_input->y();
+  if (m_input) {
+    source.x = m_input->x();
+    source.y = m_input->y();
+  }
   Axis x = choose_axis(source.x, o.Mx, o.dx), y = choose_axis(source.y, o.My, o.dx);
   if (source.square && o.dx == 0.0) { // points along one axis set the spacing of both
     if (o.Mx > 0 && o.My == 0) y = choose_axis(source.y, 0, x.spacing);

@@ -6,7 +6,7 @@
 #include "io/disk/mpi_io.hpp"
 #include "io/durable/manifest.hpp"
 #include "io/durable/recover.hpp"
-#include "io/formats/storage.hpp"
+#include "io/formats/classic.hpp"
 #include "io/methods/registry.hpp"
 #include "kernels/grid/constants.hpp"
 #include "kernels/ice/geometry.hpp"
@@ -82,7 +82,7 @@ io::Block block_of(const Patch& p, bool columns, const Array& array, bool levels
   return block;
 }
 
-/// Of all variables, with one record.
+/// All variables, with one record.
 double bytes_of(const io::Schema& schema) {
   double bytes = 0.0;
   for (std::size_t v = 0; v < schema.variables.size(); ++v)
@@ -246,7 +246,8 @@ void Output::put_coordinates(io::File& file) {
     for (int i = patch.xs; i < patch.xs + patch.xm; ++i) {
       const auto place = m_grid.projection->inverse(x[static_cast<std::size_t>(i)],
                                                     y[static_cast<std::size_t>(j)]);
-      m_lat.push_back(place.lat), m_lon.push_back(place.lon);
+      m_lat.push_back(place.lat);
+      m_lon.push_back(place.lon);
       m_area.push_back(m_grid.dx * m_grid.dy / (place.scale * place.scale));
     }
   }

@@ -120,15 +120,17 @@ def test_the_output_of_any_model(bench, tmp_path, model, ranks):
         file.createVariable("ta", "f4", ("time", "height", "cell"))
         # an attribute without a value
         file.createVariable("cell", "f8", ("cell",)).spacing = np.zeros(0)
-    own = (["-decomposition", "blocks nod2|elem; owners cell owner"] if model == "partition.nc"
-           else [])
+    own = {"partition.nc": ["-decomposition", "blocks nod2|elem; owners cell owner"],
+           "fesom.cdl": ["-decomposition", "owners nod2 partition.nc:node_rank; owners elem "
+                         "partition.nc:elem_rank; levels nz nz1"][:2 if ranks == 3 else 0],
+           }.get(model, [])  # fesom.cdl itself has runs
     bench("-workload", f"file:{model}", *own, "-scale", scale, "-records", 2, "-repeat", 1,
           "-methods", "serial,direct,pnetcdf,netcdf4/box:1",
           "-keep", "-report", "out.json", ranks=ranks, status=0)
     out = report(tmp_path)
     assert (out["workload"]["dimensions"] == dimensions and
             all(method["verified_values"] > 1000 for method in out["methods"]))
-    if own and ranks > 1:
+    if model == "partition.nc" and ranks > 1:
         assert out["workload"]["runs_per_rank"]["sum"] == 5 * (
             1 + np.count_nonzero(np.diff(ranks_of[:800:4] * ranks // 16)))
     for path in (tmp_path / "nunatak-io.files").glob("method*.nc"):
@@ -140,6 +142,24 @@ def test_the_output_of_any_model(bench, tmp_path, model, ranks):
             code = (code ^ code >> np.uint64(32)) * np.uint64(0x9e3779b97f4a7c15)
             assert np.array_equal(file[name][1].filled(), (
                 (code ^ code >> np.uint64(29)) >> np.uint64(40)).astype(np.float32))
+
+
+def test_a_second_unlimited_dimension_has_its_length(bench, tmp_path):
+    (tmp_path / "a.cdl").write_text("""netcdf a {
+dimensions:
+	time = UNLIMITED ; // (2 currently)
+	station = UNLIMITED ; // (5 currently)
+	x = 8 ;
+variables:
+	float a(time, station, x) ;
+		:nunatak_io = "blocks x" ;
+}
+""")
+    bench("-workload", "file:a.cdl", "-repeat", 1, "-methods", "direct,serial", "-report",
+          "out.json", ranks=2, status=0)
+    out = report(tmp_path)
+    assert out["workload"]["dimensions"] == {"station": 5, "x": 8}
+    assert out["workload"]["bytes_per_record"] == 4 * 5 * 8
 
 
 @pytest.mark.parametrize("ranks", [None, 3])
@@ -302,6 +322,14 @@ def test_raw_writes_alone(bench, tmp_path):
     assert (len(raw["ways"]) == 3 and
             raw["seconds"]["median"] == min(way["seconds"]["median"] for way in raw["ways"]))
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+    (tmp_path / "nunatak-io.files").mkdir()
+    (tmp_path / "nunatak-io.files" / "raw").touch()  # as a run leaves it
+    for words in (("-raw", 500), ("-workload", "pism:G5km", "-scale", 0.03, "-methods", "null")):
+        refused = bench(*words, "-report", "nunatak-io.files/out.json", status=2).err
+        assert "option -report: expected a file outside of" in refused, refused
+        assert (tmp_path / "nunatak-io.files" / "raw").exists()
+    (tmp_path / "nunatak-io.files" / "raw").unlink()
+    (tmp_path / "nunatak-io.files").rmdir()
     (tmp_path / "mine").mkdir()
     (tmp_path / "nunatak-io.files").symlink_to("mine")
     assert "found a symbolic link" in bench("-raw", 500, status=2).err
