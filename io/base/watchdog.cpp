@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <future>
 #include <sys/stat.h>
@@ -58,6 +59,8 @@ void say(const char* why) {
 
 void on_abort(int) {
   say("");
+  void* calls[64];
+  backtrace_symbols_fd(calls, backtrace(calls, 64), STDERR_FILENO);
   std::signal(SIGABRT, SIG_DFL);
   std::raise(SIGABRT); // a signal from outside, too, ends the process
 }
@@ -74,6 +77,8 @@ void on_error(MPI_Comm*, int* code, ...) {
 
 void give_last_words() {
   MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
+  void* calls[1];
+  backtrace(calls, 1); // loads what a handler must not
   std::signal(SIGABRT, on_abort);
   MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(on_error, &handler);
@@ -115,7 +120,7 @@ void Watchdog::set(MPI_Comm comm, double patience, const std::string& who, bool 
 void Watchdog::begin() {
   try {
     if (!m_thread.joinable()) m_thread = std::thread([this] { sleep_and_look(); });
-  } catch (const std::system_error&) { // no thread is left: the run goes on without a watchdog
+  } catch (const std::exception&) { // no thread is left: the run goes on without a watchdog
   }
 }
 
@@ -182,7 +187,7 @@ void Watchdog::look_for_progress(std::unique_lock<std::mutex>& lock,
   try {
     std::thread(std::move(look)).detach();
     if (answer.wait_for(longest) == std::future_status::ready) progress = answer.get();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     progress = progress_of(path); // no thread is left: here
   }
   lock.lock();

@@ -36,7 +36,7 @@ struct Hyperslab : Box {
   Scale scale = {};
 };
 
-/// Those of a variable and record on one rank: at least one, as many on every rank, some empty.
+/// The parts of a variable and record on one rank: at least one, as many on every rank, some empty.
 using Slabs = std::vector<Hyperslab>;
 
 /// Copy `slab` to `target`, row-major, scaled, as `file_type`: the slab's own type, or float32 from

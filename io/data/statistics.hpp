@@ -62,7 +62,7 @@ struct Statistics {
 struct OverRanks {
   double min = 0.0, mean = 0.0, max = 0.0;
 };
-/// Of each of `numbers`, the same count on every rank. Collective: two reductions.
+/// The spread of each of `numbers`, as many on every rank. Collective: two reductions.
 std::vector<OverRanks> over_ranks(MPI_Comm comm, const std::vector<double>& numbers);
 
 /// The statistics of all ranks: bytes and operations are summed.

@@ -127,7 +127,7 @@ std::string sum_text(std::uint64_t sum);
 /// The share of a sum, or of a rank's part of it, in the digest of many variables and records,
 /// which is the sum of all shares. `record`: no_record for a variable without.
 std::uint64_t share_in_digest(const std::string& variable, std::size_t record, std::uint64_t sum);
-/// Of all sums of a file with this schema.
+/// The digest of all sums of a file with this schema.
 std::uint64_t digest_of(const Sums& sums, const Schema& schema);
 
 /// Hash of the lines of a schema, in any order, except what a continued series changes.

@@ -3,6 +3,7 @@
 #include "common/error.hpp"
 #include "common/names.hpp"
 #include "common/text.hpp"
+#include "io/base/watchdog.hpp"
 
 #include <cstdio>
 #include <cstdlib>
@@ -83,6 +84,19 @@ void write_all(int fd, const std::string& path, const char* data, std::size_t si
 void fsync_file(const Descriptor& file, const DiskCaller& call_disk) {
   struct stat now {};
   if (::fstat(file, &now) != 0) fail(file.path(), "fsync failed");
+  // in pieces, each of which is progress: memory may hold more than a slow disk takes in
+  // -io_patience
+  constexpr off_t piece = 256 << 20;
+  constexpr unsigned written =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  for (off_t begin = 0; begin + piece < now.st_size; begin += piece) {
+    call_disk(piece, [&] {
+      if (::sync_file_range(file, begin, piece, written) != 0 &&
+          (errno == EIO || errno == ENOSPC || errno == EDQUOT)) // which fsync would not say again
+        fail(file.path(), "cannot write what was put into it");
+    });
+    Watchdog::of_process().advance();
+  }
   call_disk(static_cast<std::size_t>(now.st_size), [&] {
     if (retried([&] { return ::fsync(file); }) != 0) fail(file.path(), "fsync failed");
   });

@@ -25,7 +25,7 @@ struct Left {
   }
 };
 
-/// Of a file that it may be of. Local.
+/// What the manifest says of `temporary`; nothing if it knows of none. Local.
 Left find_left(const std::string& path, const std::string& temporary) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(temporary, none)))

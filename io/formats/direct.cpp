@@ -15,9 +15,9 @@
 #include "io/disk/classic_header.hpp"
 #include "io/disk/disk.hpp"
 #include "io/disk/mpi_io.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/format.hpp"
 #include "io/formats/runs.hpp"
-#include "io/formats/storage.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -292,7 +292,7 @@ private:
     }
   }
 
-  /// That of messages: after the first commit the final one.
+  /// The name in messages: after the first commit the final one.
   std::string name() const {
     const std::filesystem::path path(m_path);
     const bool is_renamed = path.extension() == ".tmp" && !std::filesystem::exists(path);
@@ -324,7 +324,7 @@ private:
                              : "it has another header, or no room for the new line of 'history'";
   }
 
-  /// Of the number of records, after the magic number.
+  /// The place of the number of records, behind the magic number.
   static constexpr std::size_t count_begin = 4;
   static constexpr std::size_t header = static_cast<std::size_t>(-1); ///< for Run::v
 

@@ -2,9 +2,9 @@
 // one collective write (ranks without values: a count of 0), since HDF5 has no queue.
 #include "io/disk/disk.hpp"
 #include "io/disk/mpi_io.hpp"
+#include "io/formats/chunks.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
-#include "io/formats/storage.hpp"
 
 #include <netcdf.h>
 #include <netcdf_par.h>

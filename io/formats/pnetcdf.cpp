@@ -1,7 +1,8 @@
 // The formats `pnetcdf` and `hybrid`: every rank writes its own block with PnetCDF. With `pnetcdf`
 // all ranks define the file; with `hybrid` rank 0 does with NetCDF-C, as in PISM 0.5.
 //
-// put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara); wait() is one
+// put() packs a copy (unless the slab is lasting) and queues it (ncmpi_iput_vara, or
+// ncmpi_iput_varn for blocks that are put together, as E3SM's output does); wait() is one
 // collective ncmpi_wait_all per record, in which MPI-IO merges all variables and ranks, or several
 // if the copies would take too much memory (Waiting in hyperslab.hpp).
 //
@@ -12,9 +13,9 @@
 #include "io/disk/classic_header.hpp"
 #include "io/disk/disk.hpp"
 #include "io/disk/mpi_io.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
-#include "io/formats/storage.hpp"
 
 #include <pnetcdf.h>
 
@@ -161,19 +162,39 @@ private:
   void queue(std::size_t v, std::size_t record, const Slabs& slabs) {
     const Variable& variable = m_schema.variables[v];
     const std::vector<const std::byte*> values = m_waiting.keep(slabs, variable.type);
-    for (std::size_t n = 0; n < slabs.size(); ++n) {
-      if (slabs[n].elements() == 0) continue;
-      const Box box = slabs[n].in_record(record);
-      const PerDimension<MPI_Offset> start(box.start.begin(), box.start.end()),
-          count(box.count.begin(), box.count.end());
-      int request = NC_REQ_NULL;
-      // the type in memory is that of the file
-      keep(ncmpi_iput_vara(m_ncid, m_ids[v], start.data(), count.data(), values[n], 0,
-                           MPI_DATATYPE_NULL, &request),
-           variable.name);
-      m_requests.push_back(request);
-      m_names.push_back(v);
+    for (std::size_t n = 0, end = 0; n < slabs.size(); n = end) {
+      std::vector<MPI_Offset> starts, counts;
+      int boxes = 0;
+      const std::byte* next = values[n];
+      for (; end < slabs.size() && values[end] == next; ++end) { // their values follow one another
+        const Box box = slabs[end].in_record(record);
+        if (box.elements() == 0) continue;
+        starts.insert(starts.end(), box.start.begin(), box.start.end());
+        counts.insert(counts.end(), box.count.begin(), box.count.end());
+        next += box.elements() * bytes_of(variable.type);
+        boxes += 1;
+      }
+      if (boxes > 0) queue(v, boxes, starts.data(), counts.data(), values[n]);
     }
+  }
+
+  /// Boxes of a variable, one after another in all lists; the type in memory is that of the file.
+  void queue(std::size_t v, int boxes, MPI_Offset* starts, MPI_Offset* counts,
+             const std::byte* values) {
+    const Variable& variable = m_schema.variables[v];
+    std::vector<MPI_Offset*> start, count;
+    for (int n = 0; n < boxes; ++n) {
+      start.push_back(starts + static_cast<std::size_t>(n) * variable.dimensions.size());
+      count.push_back(counts + static_cast<std::size_t>(n) * variable.dimensions.size());
+    }
+    int request = NC_REQ_NULL;
+    keep(boxes == 1 ? ncmpi_iput_vara(m_ncid, m_ids[v], starts, counts, values, 0,
+                                      MPI_DATATYPE_NULL, &request)
+                    : ncmpi_iput_varn(m_ncid, m_ids[v], boxes, start.data(), count.data(), values,
+                                      0, MPI_DATATYPE_NULL, &request),
+         variable.name);
+    m_requests.push_back(request);
+    m_names.push_back(v);
   }
 
   void keep(int status, const std::string& variable, const std::string& cause = "") {

@@ -3,9 +3,9 @@
 // A layout with one aggregator gathers the values (methods/registry.hpp: many_writers), at most
 // Options::copy_bytes() at a time. `define interleaved`: see pnetcdf.cpp; NetCDF-C moves less.
 #include "io/disk/classic_header.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/define.hpp"
 #include "io/formats/format.hpp"
-#include "io/formats/storage.hpp"
 
 #include <netcdf.h>
 

@@ -78,7 +78,7 @@ public:
   }
 
 private:
-  /// Of all ranks together.
+  /// The costs of all ranks together.
   struct Cost {
     std::int64_t calls = 0, sent = 0; ///< native calls; bytes sent if the values move
     bool moves = false;

@@ -58,7 +58,7 @@ struct MoveCounts {
     sent += other.sent;
   }
 };
-/// Of the rank that has `mine` of variable `v`, from what the aggregators write if it moves.
+/// The counts of the rank that has `mine` of variable `v`, from what aggregators write if it moves.
 /// `near`: those to which this rank sends for nothing.
 MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, const Boxes& boxes,
                        const std::vector<std::size_t>& near);
@@ -67,7 +67,7 @@ MoveCounts move_counts(const Schema& schema, std::size_t v, const Box& mine, con
 bool should_move(const MoveCounts& counts, const std::vector<std::int64_t>& bytes_of_nodes,
                  const Deal& deal, bool locks);
 
-/// Of `aggregators`, which are ranks, those of the node of this rank; of one node only the rank.
+/// Which `aggregators`, ranks, are on the node of this rank; on one node only the rank itself.
 std::vector<std::size_t> near_aggregators(const Topology& topology,
                                           const std::vector<int>& aggregators, int rank);
 
@@ -78,7 +78,7 @@ struct Stripes {
   std::size_t servers = 0; ///< among which they are dealt in turn; 0: unknown
 };
 
-/// Of `aggregators` at most one for each server, evenly spaced.
+/// At most one of `aggregators` for each server, evenly spaced.
 std::vector<int> one_per_server(const std::vector<int>& aggregators, const Stripes& stripes);
 
 /// Layout `morton`: morton_boxes(), but a variable whose slowest dimension alone is distributed,

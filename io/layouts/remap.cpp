@@ -14,7 +14,7 @@ namespace {
 
 struct Put {
   std::size_t v, record; ///< or no_record
-  /// Of each box where its values lie, row-major; or the caller's slabs.
+  /// Where the values of each box lie, row-major; or the caller's slabs.
   std::vector<const std::byte*> values = {};
   Slabs slabs = {};
 

@@ -119,7 +119,7 @@ struct LustreLayout {
   std::uint16_t servers, first;
 };
 
-/// That of files in this folder; 0 where it does not say.
+/// The layout of files in this folder; 0 where it does not say.
 LustreLayout lustre_layout_of(const char* folder) {
   LustreLayout layout{};
   char attribute[4096] = {};

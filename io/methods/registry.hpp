@@ -1,5 +1,5 @@
 // The registry: one row for each format and layout. The values of options, the help and the
-// refusals come from the rows; no other file knows which exist.
+// refusals come from the rows.
 //
 //   new format    io/formats/<name>.cpp with the function that makes its row (see format.hpp),
 //                 listed in io/CMakeLists.txt and registry.cpp

@@ -66,7 +66,7 @@ public:
   /// empty.
   virtual void read(std::size_t v, const Box& box, Type type, std::byte* values) = 0;
 
-  /// Of the file, with its number of records.
+  /// The schema of the file, with its number of records.
   const Schema& schema() const { return m_schema; }
   const ReadStatistics& statistics() const { return m_statistics; }
 

@@ -17,7 +17,7 @@
 namespace nunatak::io {
 
 struct FileOptions {
-  /// Of a series: with a format that grows in place (direct) the file is committed after every
+  /// How a series grows: in a format that grows in place (direct) it is committed after every
   /// `commit_every` records. From the first commit on it has its final name, and its header counts
   /// the committed records, which can be read. 0, and other formats: only close() commits. None:
   /// one state, written and closed.
@@ -90,10 +90,10 @@ public:
   /// All values of the record (and of variables without records) have been put. Commits if
   /// commit_every is due; if that fails, the last commit stands.
   void end_record(std::int64_t step = -1);
-  /// Of a series: commit all ended records now or, if commit_every is 0 or the format does not
-  /// grow, save them for recover() (durable/recover.hpp).
+  /// In a series: commits all ended records now or, if commit_every is 0 or the format does not
+  /// grow, saves them for recover() (durable/recover.hpp).
   void commit(std::int64_t step = -1);
-  /// Of the values of the last record, independent of its number: 0 without a record or sums.
+  /// A digest of the values of the last record, whatever its number: 0 without a record or sums.
   /// Collective: one reduction.
   std::uint64_t digest_of_last_record() const;
   /// Every value of every variable must have been put. With transport sync durable on return.

@@ -70,7 +70,7 @@ public:
   }
 
   std::size_t size() const { return m_size; }
-  /// Of the whole: global lengths, no decomposition attributes; cut dimensions are distributed.
+  /// The whole has global lengths and no decomposition attributes; cut dimensions are distributed.
   const Schema& schema() const { return m_whole; }
 
   struct Piece {
@@ -96,7 +96,7 @@ private:
     throw Error("file '" + path_of(subfile) + "': " + what);
   }
   std::size_t lead(std::size_t v) const { return m_whole.has_records(m_whole.variables[v]); }
-  /// Of a dimension in a subfile.
+  /// First index and length of a dimension in a subfile.
   const std::size_t* range(std::size_t subfile, const std::string& dimension) const {
     return &m_ranges[2 * (subfile * m_whole.dimensions.size() + m_whole.dimension(dimension))];
   }

@@ -23,7 +23,7 @@ struct Part {
   int rank = 0;
   Box box;
 };
-/// Those of all ranks: they cover the variable, each value once. Along the first dimension in which
+/// The parts of all ranks cover the variable, each value once. Along the first dimension in which
 /// they do not all begin together, those that begin together end together.
 using Parts = std::shared_ptr<const std::vector<Part>>;
 /// Sorts parts, without empty ones, by their begin (row-major).

@@ -74,6 +74,7 @@ void call_in_thread(std::size_t bytes, const std::function<void()>& call,
   for (Microseconds nap = shortest; done.wait_for(nap) != std::future_status::ready;)
     nap = take() ? shortest : std::min(2 * nap, longest);
   done.get();
+  Watchdog::of_process().advance(); // which sees the calls of the main thread alone
 }
 
 namespace {
@@ -493,7 +494,7 @@ private:
     if (m_rank == 0) m_servers.send(m_servers.compute().front(), news_tag, news.bytes());
   }
 
-  /// Of a variable.
+  /// Bytes of a variable that this server writes.
   std::size_t bytes_here(const OpenFile& file, std::size_t v) const {
     return elements_of(file.boxes[v][me()]) * bytes_of(file.schema.variables[v].type);
   }

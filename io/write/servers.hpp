@@ -107,7 +107,7 @@ struct ServerReport {
   std::int64_t messages = 0, message_bytes = 0; ///< received since that report
 };
 
-/// Of a file with FileOptions::continues: see File::is_continued().
+/// What is known of a file with FileOptions::continues: see File::is_continued().
 struct Opened {
   bool is_continued = false;
   std::string why_anew;
@@ -136,7 +136,7 @@ public:
   static Servers* of(MPI_Comm comm);
 
   const std::string& transport() const { return m_transport; }
-  /// Of all ranks, for values alone: actions are not matched behind waiting ones.
+  /// A communicator of all ranks for values alone: actions are not matched behind waiting ones.
   MPI_Comm values() const { return m_values; }
   // Ranks of values().
   const std::vector<int>& servers() const { return m_servers; }

@@ -54,9 +54,9 @@ public:
   Request request() const;
 
   const Options& options() const { return m_options; }
-  /// Of all files so far, on this rank; see summarize().
+  /// What all files took so far, on this rank; see summarize().
   const Statistics& statistics() const { return m_statistics; }
-  /// Of the servers, on rank 0, at the last finish(); empty with transport sync.
+  /// What the servers report at the last finish(), on rank 0; empty with transport sync.
   const std::vector<ServerReport>& server_reports() const { return m_server_reports; }
 
 private:

@@ -32,6 +32,24 @@ void write_alone(const std::string& path, std::size_t n, const std::string& meth
 
 } // namespace
 
+TEST_CASE("a large file becomes durable in pieces, between which the watchdog sees progress") {
+  const Scratch scratch;
+  scratch.on_rank_0([&] {
+    const std::string path = scratch / "large";
+    std::ofstream(path) << "x";
+    for (const auto& [size, calls] : {std::pair{1, 1u}, std::pair{256, 1u}, std::pair{600, 3u}}) {
+      std::filesystem::resize_file(path, std::uintmax_t(size) << 20); // a hole takes no space
+      std::vector<std::size_t> bytes;
+      io::fsync_path(path, [&](std::size_t n, const std::function<void()>& call) {
+        bytes.push_back(n);
+        call();
+      });
+      CHECK(bytes.size() == calls);
+      CHECK(bytes.back() == std::size_t(size) << 20); // fsync itself
+    }
+  });
+}
+
 TEST_CASE("the manifest notices what changed after it was written") {
   const Scratch scratch;
   scratch.on_rank_0([&] {

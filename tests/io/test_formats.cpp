@@ -1,7 +1,8 @@
 // What single formats promise beyond the values (test_writer.cpp): what late definitions move, what
 // CDF-2 holds, shapes of chunks, hints, slabs that need no copy.
+#include "io/formats/chunks.hpp"
+#include "io/formats/classic.hpp"
 #include "io/formats/runs.hpp"
-#include "io/formats/storage.hpp"
 #include "io/read/reader.hpp"
 #include "tests/io/scratch.hpp"
 

@@ -39,10 +39,12 @@ def command_of(name, *arguments, ranks=None, inside=()):
 def run_program(name, *arguments, ranks=None, environment=None, status=None, timeout=120, inside=(),
                 **keywords):
     """Run a program; a hang is a failure, and so is another status than one that is given."""
-    run = Run(subprocess.run(command_of(name, *arguments, ranks=ranks, inside=inside),
-                             timeout=timeout, capture_output=True, text=True,
+    command = command_of(name, *arguments, ranks=ranks, inside=inside)
+    run = Run(subprocess.run(command, timeout=timeout, capture_output=True, text=True,
                              env={**os.environ, **(environment or {})}, **keywords))
-    assert status is None or run.status == status, run.text
+    # below 0: a signal to the program itself, or to mpiexec; 128 and more: to one of its ranks
+    assert status is None or run.status == status, (
+        f"status {run.status} of {shlex.join(command)}\n{run.text}")
     return run
 
 
