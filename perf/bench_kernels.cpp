@@ -241,7 +241,7 @@ public:
   }
   nlohmann::json parts;
 
-  /// Of the last step. The model: its launches, its waits, its bytes at those of an H200.
+  /// What the last step took. The model: its launches, its waits, its bytes at those of an H200.
   nlohmann::json report(const SsaReport& solve, double bytes) const {
     const Launches& counts = m_counter.counts();
     const auto of = [&](const char* label) {

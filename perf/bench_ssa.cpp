@@ -161,7 +161,7 @@ SsaProblem ice_sheet(Options& options, MPI_Comm comm) {
   return problem;
 }
 
-/// Of all ranks.
+/// Sums over all ranks.
 struct Flowing {
   std::int64_t fast = 0; ///< grounded cells above 300 m/a
   std::int64_t bits = 0; ///< a hash of the velocity; of the own solver the same on any ranks

@@ -2,9 +2,10 @@
 """Measures what a visit of a cell costs in each loop (kernels/grid/ranks.hpp: Work), for `-work
 counted` of virtual ranks.
 
-    perf/calibrate_loops.py                              prints {"visit_s": {...}}
-    perf/calibrate_loops.py --machine machine.json       puts it into the machine that calibrate has
-    printed
+    perf/calibrate_loops.py
+        prints {"visit_s": {...}}
+    perf/calibrate_loops.py --machine machine.json
+        puts it into the machine that calibrate has printed
 
 One virtual rank does the work of the synthetic continent and of a mask twice: by its visits, and by
 the time of its loops. Run it on a quiet machine.

@@ -2,9 +2,8 @@
 """Is the default of the output the fastest of our methods, for other models, orders and numbers of
 ranks?
 
-    perf/check_defaults.py                                            # nunatak-io on 2, 4 and 8
-    ranks of this machine NUNATAK_MPIEXEC="srun -n" perf/check_defaults.py --output /scratch/me
-    --ranks 128 1024 --scale 1
+    perf/check_defaults.py  # nunatak-io on 2, 4 and 8 ranks of this machine
+    NUNATAK_MPIEXEC="srun -n" perf/check_defaults.py --output /scratch/me --ranks 128 1024 --scale 1
 
 For each workload, order of dimensions and number of ranks nunatak-io writes by all methods in
 alternation. Printed are the calls and the bytes that the default moves between ranks (counted), its
@@ -23,7 +22,7 @@ import tempfile
 import launcher
 
 WORKLOADS = {"pism:G5km": 0.2, "cam:FV-B": 0.3, "mom:0.25": 0.2, "gcrm:5": 1, "e3sm:F": 0.0334,
-             "e3sm:G": 0.0138, "icon:R2B3": 1}
+             "e3sm:G": 0.0138, "e3sm:I": 0.1, "icon:R2B3": 1}
 DEFAULT, OTHERS = "direct", ["direct/native", "direct/zslab", "serial", "pnetcdf", "netcdf4"]
 # of cells along one dimension: levels first or last in their own files
 ONE_ORDER = ("gcrm", "e3sm", "icon")
@@ -54,7 +53,7 @@ def case(workload, order, ranks, methods):
     default = methods.pop(DEFAULT)
     best = min(methods.values(), key=lambda method: method["seconds"]["median"])
     return {"workload": workload, "order": order or "own", "ranks": ranks,
-            "calls": default["written_operations"], "moved_bytes": default["message_bytes"],
+            "calls": default["written_operations"], "moved_MB": default["message_bytes"] / 1e6,
             "seconds": default["seconds"]["median"], "best": best["method"],
             "ratio": default["seconds"]["median"] / best["seconds"]["median"]}
 
@@ -91,7 +90,7 @@ def main():
                                                            [DEFAULT, *options.others], options))
                 cases.append(one)
                 print(f"{workload:12s} {one['order']:5s} {ranks:5d} {one['calls']:8d} "
-                      f"{one['moved_bytes'] / 1e6:9.2f} {one['seconds']:8.4f} {one['ratio']:6.2f}  "
+                      f"{one['moved_MB']:9.2f} {one['seconds']:8.4f} {one['ratio']:6.2f}  "
                       f"{one['best']}", flush=True)
     slower = [one for one in cases if one["ratio"] > 1 + options.tolerance]
     print(f"\n{len(cases) - len(slower)} of {len(cases)} within {100 * options.tolerance:.0f} % of "

@@ -2,8 +2,8 @@
 """Count what PISM and nunatak send for the same steps, part by part, with perf/count's library
 (libnunatak_count.so).
 
-    perf/compare_counts.py --pism DIR --nunatak EXE --count LIB --data antarctica.nc --ranks 4 16 64
-    --json counts.json
+    perf/compare_counts.py --pism DIR --nunatak EXE --count LIB --data antarctica.nc \\
+        --ranks 4 16 64 --json counts.json
 
 The case and the command lines are those of compare_pism.py. Counts are those of a step and a rank,
 on average over ranks and over the steps after the first: those of a run of --steps steps less those

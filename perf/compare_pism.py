@@ -2,9 +2,9 @@
 """Run PISM and nunatak on the same problems in alternation, and print ratios of their times. What
 is compared, and how: peer.md.
 
-    perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 --json
-    compare.json perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 4
-    --output
+    perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc \\
+        --ranks 1 2 --json compare.json
+    perf/compare_pism.py --pism DIR --nunatak EXE --data antarctica.nc --ranks 1 2 4 --output
 
 Five steps of 0.02 years of the hybrid model with PICO and temperature, part by part, by some of
 four methods of PISM and two of nunatak; or with --output the files of a state. Both programs get

@@ -2,9 +2,8 @@
 """The picture of nunatak-step -output: simulated years per day with each method of output, and the
 fraction of the run.
 
-    nunatak-step -grid_dx 8km -refine 8 -virtual_ranks 1,4,16,64,256,1024 -steps 2 -output
-    direct,pnetcdf,serial,async:16 \\
-        -output_every 1 -report joint.json
+    nunatak-step -grid_dx 8km -refine 8 -virtual_ranks 1,4,16,64,256,1024 -steps 2 \\
+        -output direct,pnetcdf,serial,async:16 -output_every 1 -report joint.json
     perf/plot_output_model.py joint.json -o docs/img/output_model.png
 """
 import argparse

@@ -7,11 +7,13 @@ and a picture of it.
 
 The CSV is that of libnunatak_trace.so (perf/trace/trace.cpp). Words of the JSON, for all files
 together or one (--file ex.nc.tmp):
-  writes_aligned   fraction of the writes, by number and by bytes, that begin (end, do both) on a
-  multiple of the stripe stripes          number of stripes of all files that 1, 2, 3 or more ranks
-  have written to rewritten_bytes  bytes written to a place that had been written before (a
-  truncation forgets what it cuts off) moved_over_payload  bytes written over bytes of distinct
-  places written seconds          per operation and rank, inside the calls
+  writes_aligned      fraction of the writes, by number and by bytes, that begin (end, do both) on a
+                      multiple of the stripe
+  stripes             number of stripes of all files that 1, 2, 3 or more ranks have written to
+  rewritten_bytes     bytes written to a place that had been written before (a truncation forgets
+                      what it cuts off)
+  moved_over_payload  bytes written over bytes of distinct places written
+  seconds             per operation and rank, inside the calls
 """
 import argparse
 import bisect

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Pictures of the course (docs/course):
 
-    scripts/draw_course.py loggp COUNTS.json PICTURE.png     modelled time against ranks, from
-    nunatak-distance -report scripts/draw_course.py labels PICTURE.png                the mask of
-    lab 3 on several cuts, labelled with a mistake scripts/draw_course.py roofline SPEED.json
-    PICTURE.png   operations per second against operations per byte, from `check_speed roofline` of
-    lab 12 scripts/draw_course.py late PICTURE.png REPORT.json...   bytes that late definitions
-    move, from nunatak-io -report with some numbers of -variables scripts/draw_course.py scaling
-    FOLDER PICTURE.png [SIGMA KAPPA]...    speed-up of two parts in the synthetic reports of lab 9,
-    and laws
+    scripts/draw_course.py loggp COUNTS.json PICTURE.png
+        modelled time against ranks, from nunatak-distance -report
+    scripts/draw_course.py labels PICTURE.png
+        the mask of lab 3 on several cuts, labelled with a mistake
+    scripts/draw_course.py roofline SPEED.json PICTURE.png
+        operations per second against operations per byte, from `check_speed roofline` of lab 12
+    scripts/draw_course.py late PICTURE.png REPORT.json...
+        bytes that late definitions move, from nunatak-io -report with some numbers of -variables
+    scripts/draw_course.py scaling FOLDER PICTURE.png [SIGMA KAPPA]...
+        speed-up of two parts in the synthetic reports of lab 9, and laws
 """
 
 import argparse

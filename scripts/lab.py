@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
 """The labs of docs/course, cut from the sources of this project and graded by one command.
 
-    scripts/lab.py first [--picture FILE]      lab 0 on a machine with a C++ compiler, CMake and
-    Python alone scripts/lab.py list [--json]               all labs
-    scripts/lab.py start N DIR [--seed S]      a tree with the holes of lab N, and the questions for
-    the seed S scripts/lab.py check DIR                   status 0 if the work in DIR is right
-    scripts/lab.py grade FOLDER [--json FILE]  the same for each folder in FOLDER scripts/lab.py
-    verify [--lab N]            do the labs hold? skeletons fail, the source passes, mutants fail
+    scripts/lab.py first [--picture FILE]
+        lab 0 on a machine with a C++ compiler, CMake and Python alone
+    scripts/lab.py list [--json]
+        all labs
+    scripts/lab.py start N DIR [--seed S]
+        a tree with the holes of lab N, and the questions for the seed S
+    scripts/lab.py check DIR
+        status 0 if the work in DIR is right
+    scripts/lab.py grade FOLDER [--json FILE]
+        the same for each folder in FOLDER
+    scripts/lab.py verify [--lab N]
+        do the labs hold? skeletons fail, the source passes, mutants fail
 
 A hole is what lies between two comments of the real source:
 

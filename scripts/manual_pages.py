@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Man pages and bash completions of the programs, from their table of options (-help json).
 
-    scripts/manual_pages.py PREFIX/share build/release/miniapp/nunatak
-    build/release/miniapp/nunatak-io ...
+    scripts/manual_pages.py PREFIX/share build/release/miniapp/nunatak \\
+        build/release/miniapp/nunatak-io ...
 
 writes share/man/man1/<program>.1 and share/bash-completion/completions/<program>. `cmake --install`
 runs it.

@@ -2,9 +2,10 @@
 """Two discretisations of the SSA side by side: cell faces (finite differences) and nunatak's Q1
 elements, with a direct solver.
 
-    scripts/ssa_stencils.py reference.nc     which ingredient explains which difference from the
-    file's velocities scripts/ssa_stencils.py --channel        plug flow between walls at an angle
-    to the grid: error of both
+    scripts/ssa_stencils.py reference.nc
+        which ingredient explains which difference from the file's velocities
+    scripts/ssa_stencils.py --channel
+        plug flow between walls at an angle to the grid: error of both
 
 An independent implementation, small rather than fast; docs/notes/ssa-and-pism.md holds its results,
 says what they mean, and how such a file is made. It has thk, topg, tauc, hardav, uvelbase, vvelbase

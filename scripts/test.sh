@@ -47,7 +47,7 @@ presets() {
 }
 
 timed "setup" scripts/setup.sh tests
-rm -f build/{ci,asan,kernels,course}-test.log
+for log in build/{ci,asan,kernels,course}-test.log; do [ ! -e "$log" ] || mv "$log" "$log.before"; done
 . scripts/environment.sh # again: setup has installed ccache
 prepare ci
 status=0

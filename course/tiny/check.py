@@ -2,8 +2,8 @@
 """Are tiny.cpp, tiny.py and tiny.f90 right? Each is built and run on 1 and 6 ranks: every ghost,
 then every cell of the ice after 1000 years on 25 x 25 points, compared with nunatak's field.
 
-    course/tiny/check.py [tiny.cpp|tiny-dmda|tiny.py|tiny.f90 ...]       all four without a name;
-    status 0 if all are right
+    course/tiny/check.py [tiny.cpp|tiny-dmda|tiny.py|tiny.f90 ...]
+        all four without a name; status 0 if all are right
 
 reference.txt is the field of `nunatak -init dome -stress sia -energy off -ocean none -grid_dx 100km
 -run_years 1000 -dt_max 1000`, the thickness of a point (x, y) in km with 0 <= y <= x; the others

@@ -174,7 +174,7 @@ private:
     return m_objects.try_emplace({file, server}, file, server, &m_in_flight).first->second;
   }
 
-  /// Those of a file that this node has used, with the mutex.
+  /// The objects of a file that this node has used, with the mutex.
   std::vector<Object*> objects_of(std::uint64_t file) {
     std::vector<Object*> found;
     for (auto at = m_objects.lower_bound({file, 0}); at != m_objects.end(); ++at) {

@@ -39,7 +39,7 @@ void add(const char* what, const char* label, std::uint32_t device) {
   counts[kind][{parts.back(), what, label}] += 1;
 }
 
-/// Those of the kind of device that runs the loops, most of what there is.
+/// The launches on the kind of device that runs the loops, most of what there is.
 std::map<Key, std::int64_t> found() {
   std::map<Key, std::int64_t> most;
   std::int64_t launches = 0;
@@ -51,7 +51,7 @@ std::map<Key, std::int64_t> found() {
   return most;
 }
 
-/// Of one process: that of rank 0, or the only one.
+/// One process is counted: that of rank 0, or the only one.
 bool is_first() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
     const char* const rank = std::getenv(name);

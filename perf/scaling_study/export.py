@@ -1,10 +1,9 @@
 """`perf/study export`: what was measured, run by run, for other programs.
 
-  csv      a row for each part of each run: a table for spreadsheets, pandas, R
-  extrap   a file in the text format of Extra-P (https://github.com/extra-p/extrap) for each curve:
-  its parameter p is the number of cores,
-           its regions are the parts of the run, and each repetition is a value. Time that passed is
-           left out where it says nothing.
+  csv     a row for each part of each run: a table for spreadsheets, pandas, R
+  extrap  a file in the text format of Extra-P (https://github.com/extra-p/extrap) for each curve:
+          its parameter p is the number of cores, its regions are the parts of the run, and each
+          repetition is a value. Time that passed is left out where it says nothing.
 """
 import pathlib
 import re

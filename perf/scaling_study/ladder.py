@@ -4,9 +4,9 @@ Its figure in the report has bars of output and computing for each rung, and how
 each takes as the next one. As a program it models the rungs on virtual ranks, for the last panel of
 that figure:
 
-    perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step --json
-    study-ladder-cluster/model.json \\
-        -grid_dx 8km -refine 4 -virtual_ranks 1024 -steps 2 -output_every 10
+    perf/scaling_study/ladder.py build/ci/miniapp/nunatak-step \\
+        --json study-ladder-cluster/model.json -grid_dx 8km -refine 4 \\
+        -virtual_ranks 1024 -steps 2 -output_every 10
 """
 import argparse
 import json

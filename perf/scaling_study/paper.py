@@ -77,7 +77,8 @@ def pairs_of(finding, rows, count):
                                             if word == "least" else int(word)) or None
             places = ([(of[n], over[n]) for n in both] if at == "each"
                       else [(place(of, at), place(over, over_at or at))])
-            yield from ((pair, where) for pair in itertools.starmap(parts.comparable, places) if pair)
+            yield from ((pair, where)
+                        for pair in itertools.starmap(parts.comparable, places) if pair)
 
 
 def parts_of(finding):

@@ -21,8 +21,8 @@ def same_study(one, other):
 
 
 class Results:
-    """`where`: the system, and what else decides about the machine, which runs of one folder have in
-    common; `asked`: runs of the whole study."""
+    """`where`: the system, and what else decides about the machine, which the runs of one folder
+    have in common; `asked`: runs of the whole study."""
 
     def __init__(self, folder, text, where, asked):
         self.folder = pathlib.Path(folder).resolve()

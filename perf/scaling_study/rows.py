@@ -5,9 +5,10 @@ perf/results/measured.yaml what they gave, where and when, as `perf/study reprod
 figure of a row is read from the files that its command leaves in the folder $OUT:
 
     figures:
-      ratio: {value: "io.json methods[method=serial].seconds", over: "io.json
-      methods[method=direct].seconds", better: higher} "{w}: {m}": {each: {w: [F, G], m: [direct,
-      serial]}, value: "{w}.json methods[method={m}].seconds"}     # of a table
+      ratio: {value: "io.json methods[method=serial].seconds", better: higher,
+              over: "io.json methods[method=direct].seconds"}
+      "{w}: {m}": {each: {w: [F, G], m: [direct, serial]}, # of a table
+                   value: "{w}.json methods[method={m}].seconds"}
 
 `pictures` of a row: {name in docs/img: file below $OUT that its command draws}; --record puts them
 there. `value` and `over`: a file, and the way to a number in it, or to what has `median`, `min` and

@@ -11,8 +11,8 @@ import re
 import statistics
 
 from . import pop
-from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SHARES, SOLVE, UNKNOWN, VERSION,
-                         figure_of, hash_of, is_disturbed, is_number, moment, points_of, rules_of,
+from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SHARES, SOLVE, UNKNOWN,
+                         VERSION, figure_of, hash_of, is_disturbed, is_number, moment, points_of, rules_of,
                          sizes_of, writes, written)
 
 # beginnings of options that may differ

@@ -2,8 +2,8 @@
 """Run a distance solver on the cases of a corpus; yours goes into SOLVERS. See
 docs/tutorials/distance-solver.md.
 
-    python3 harness.py scipy answers cases/*.nc         writes answers/*.nc, variables `distance`
-    and `label`
+    python3 harness.py scipy answers cases/*.nc
+        writes answers/*.nc, variables `distance` and `label`
 """
 import pathlib
 import sys

@@ -2,8 +2,8 @@
 """Kills a server, a client, or all of a run of nunatak with output servers at seeded instants while
 it writes, and goes on from what is left.
 
-  instants.py NUNATAK "MPIEXEC -n" --slow-disk LIBRARY [--instants 100] [--seed 1] [--transport
-  async:1] [--go-on every|last]
+  instants.py NUNATAK "MPIEXEC -n" --slow-disk LIBRARY [--instants 100] [--seed 1]
+      [--transport async:1] [--go-on every|last]
 
 Three runs that are not killed come first. The disk is one of --rate bytes per second
 (slow_disk.cpp), which makes most of their time, however busy the machine is; the instants lie

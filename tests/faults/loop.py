@@ -14,23 +14,22 @@ times 30 s, and a call has n times 3 s (-io_patience). n, 1 to 20, is measured b
 a method, and when a trial has gone wrong or was ended by the watchdog: if the machine has become
 slower the trial is made again, and what it says then holds.
 
-  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--struck R,...] [--methods M,...] [--calls
-  C,...] [--actions kill,...] [--every [K]]
+  loop.py VICTIM FAULTS "MPIEXEC -n" [--ranks 2,3] [--struck R,...] [--methods M,...]
+      [--calls C,...] [--actions kill,...] [--every [K]]
 
 By default a short form: four methods, k = 1, 6, 36, ..., the first and the last rank. --every takes
 all methods, all k up to K (40), disks that stay full, and ranks that die at any call. Prints the
 trials by method. Also:
 
-  loop.py ... --every 4 --actions full --methods pnetcdf      a disk that is full for all ranks from
-  the k-th write on
+  loop.py ... --every 4 --actions full --methods pnetcdf
+      a disk that is full for all ranks from the k-th write on
 
-  loop.py ... --continued --methods direct      runs that continue in place what an earlier run has
-  left: a series of three records, behind
-                                                the second; after each trial, as after each kill,
-                                                ncdump, CDO and xarray open it, too
+  loop.py ... --continued --methods direct
+      runs that continue in place what an earlier run has left: a series of three records, behind
+      the second; after each trial, as after each kill, ncdump, CDO and xarray open it, too
 
-  loop.py ... --ranks 3 --struck 1,2 --methods direct/transport=async:2 --every 1000         both
-  servers, every counted call
+  loop.py ... --ranks 3 --struck 1,2 --methods direct/transport=async:2 --every 1000
+      both servers, every counted call
 """
 import argparse
 import atexit
