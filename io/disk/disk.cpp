@@ -91,8 +91,9 @@ void fsync_file(const Descriptor& file, const DiskCaller& call_disk) {
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   for (off_t begin = 0; begin + piece < now.st_size; begin += piece) {
     call_disk(piece, [&] {
-      if (::sync_file_range(file, begin, piece, written) != 0 &&
-          (errno == EIO || errno == ENOSPC || errno == EDQUOT)) // which fsync would not say again
+      if (retried([&] { return ::sync_file_range(file, begin, piece, written); }) == 0) return;
+      // its errors are those of earlier writes, which fsync would not say again
+      if (errno != ENOSYS && errno != EINVAL && errno != ESPIPE)
         fail(file.path(), "cannot write what was put into it");
     });
     Watchdog::of_process().advance();

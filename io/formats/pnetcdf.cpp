@@ -166,7 +166,9 @@ private:
       std::vector<MPI_Offset> starts, counts;
       int boxes = 0;
       const std::byte* next = values[n];
-      for (; end < slabs.size() && values[end] == next; ++end) { // their values follow one another
+      constexpr std::ptrdiff_t enough = 1 << 30; // a request of PnetCDF counts bytes in 31 bits
+      for (; end < slabs.size() && values[end] == next && (end == n || next - values[n] < enough);
+           ++end) { // their values follow one another
         const Box box = slabs[end].in_record(record);
         if (box.elements() == 0) continue;
         starts.insert(starts.end(), box.start.begin(), box.start.end());

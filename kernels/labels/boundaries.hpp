@@ -1,5 +1,5 @@
 // Second half of the labelling (labels.hpp): from the fragments of patches to the components of the
-// grid. patch.hpp finds the fragments of a patch.
+// grid. fragments.hpp finds the fragments of a patch.
 //
 //   rank 0      | rank 1      Every rank lists its fragments that touch a subdomain boundary or are
 //   . 0 0 0 0   | 0 0 .       to be numbered, and its largest. Neighbours exchange the positions of

@@ -2,7 +2,7 @@
 //
 // Input: one code (a byte) per cell, and for each mask the codes that belong to it. Rows are cut
 // into segments of equal code (segments.hpp), segments of one mask are joined within each patch to
-// fragments (patch.hpp), and these are joined across subdomain boundaries (boundaries.hpp). A
+// fragments (fragments.hpp), and these are joined across subdomain boundaries (boundaries.hpp). A
 // component is identified by the smallest global index of its cells (64 bits) and, if its mask asks
 // for it, by a number: 1, 2, ... in raster order of the first cell, as in a serial program.
 //

@@ -8,7 +8,6 @@
 #include "kernels/grid/array.hpp"
 #include "kernels/grid/list.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>

@@ -187,7 +187,10 @@ public:
   template <class F, class G> void gather(int width, const F& from, const G& to) {
     m_gather.move(width, from, to);
   }
-  /// The reverse, with all ghosts of each patch; after keep() only.
+  /// The reverse; give_back includes all ghosts of each patch, after keep() only.
+  template <class F, class G> void give_back_owned(int width, const F& from, const G& to) {
+    m_gather.move_back(width, from, to);
+  }
   template <class F, class G> void give_back(int width, const F& from, const G& to) {
     m_give_back.move(width, from, to);
   }

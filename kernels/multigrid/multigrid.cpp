@@ -287,12 +287,15 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   if (level.next == Next::merged) {
     level.merge.gather(2, data(level, &NinePoint<Real>::b), data(next, &NinePoint<Real>::b));
     cycle(l + 1, with_residual);
-    if (!with_residual) update_solution(next);
-    const auto give_back = [&](Rows<Real> NinePoint<Real>::*rows) {
-      level.merge.give_back(2, data(next, rows), data(level, rows));
-    };
-    give_back(&NinePoint<Real>::x);
-    if (with_residual) give_back(&NinePoint<Real>::r);
+    if (!with_residual) {
+      update_solution(next);
+      level.merge.give_back(2, data(next, &NinePoint<Real>::x), data(level, &NinePoint<Real>::x));
+      return;
+    }
+    using Member = Rows<Real> NinePoint<Real>::*;
+    for (const Member rows :
+         {&NinePoint<Real>::x, &NinePoint<Real>::r}) // no finer grid needs ghosts
+      level.merge.give_back_owned(2, data(next, rows), data(level, rows));
     return;
   }
   update_ghosts(level, 2, &NinePoint<Real>::b);

@@ -42,7 +42,6 @@
 #include "kernels/multigrid/transfer.hpp"
 
 #include <array>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // (halo.hpp). Both ends list the same cells in the same order: values travel without positions.
 #pragma once
 
-#include "kernels/grid/list.hpp"
 #include "kernels/grid/ranks.hpp"
 #include "kernels/multigrid/lanes.hpp"
 
@@ -192,7 +191,8 @@ public:
   void keep(const std::vector<Array2<int>>& at_start, const std::vector<Array2<int>>& at_end) {
     start.keep(at_start);
     end.keep(at_end);
-    m_mail.reset();
+    m_there.reset();
+    m_back.reset();
   }
 
   void list() {
@@ -203,33 +203,42 @@ public:
   /// Moves `width` values per cell from source(patch) to target(patch), CellValues. One round of
   /// messages.
   template <class F, class G> void move(int width, const F& source, const G& target) {
-    if (empty()) return;
-    if (m_mail == nullptr) m_mail = std::make_unique<Mail>(*m_all);
-    m_mail->clear();
-    using T = typename decltype(target(std::size_t{0}))::value_type;
-    const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
-    start.reserve(bytes_of_cell);
-    end.reserve(bytes_of_cell);
-    start.pack<T>(width, source);
-    Kokkos::fence("multigrid: before messages");
-    start.for_each(bytes_of_cell,
-                   [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
-                     std::memcpy(m_mail->to(local, rank, bytes), buffer, bytes);
-                   });
-    end.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) {
-      m_mail->expect(local, rank, bytes);
-    });
-    if (!m_alone) m_mail->send();
-    end.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte* buffer) {
-      std::memcpy(buffer, m_mail->from(local, rank, bytes), bytes);
-    });
-    end.unpack<T>(width, target);
+    move(m_there, width, start, source, end, target);
+  }
+  template <class F, class G> void move_back(int width, const F& source, const G& target) {
+    move(m_back, width, end, source, start, target);
   }
 
 private:
+  template <class F, class G>
+  void move(std::unique_ptr<Mail>& mail, int width, RouteEnd& from, const F& source, RouteEnd& to,
+            const G& target) {
+    if (empty()) return;
+    if (mail == nullptr) mail = std::make_unique<Mail>(*m_all);
+    mail->clear();
+    using T = typename decltype(target(std::size_t{0}))::value_type;
+    const std::size_t bytes_of_cell = static_cast<std::size_t>(width) * sizeof(T);
+    from.reserve(bytes_of_cell);
+    to.reserve(bytes_of_cell);
+    from.pack<T>(width, source);
+    Kokkos::fence("multigrid: before messages");
+    from.for_each(bytes_of_cell,
+                  [&](int local, int rank, std::size_t bytes, const std::byte* buffer) {
+                    std::memcpy(mail->to(local, rank, bytes), buffer, bytes);
+                  });
+    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte*) {
+      mail->expect(local, rank, bytes);
+    });
+    if (!m_alone) mail->send();
+    to.for_each(bytes_of_cell, [&](int local, int rank, std::size_t bytes, std::byte* buffer) {
+      std::memcpy(buffer, mail->from(local, rank, bytes), bytes);
+    });
+    to.unpack<T>(width, target);
+  }
+
   Ranks* m_all = nullptr;
   bool m_alone = false;
-  std::unique_ptr<Mail> m_mail; // reused
+  std::unique_ptr<Mail> m_there, m_back; // reused
 };
 
 } // namespace nunatak

@@ -128,7 +128,10 @@ void require_writable(const NamedFile& file, bool overwrite) {
 } // namespace
 
 bool lies_in(const std::string& path, const std::string& folder) {
-  return !path.empty() && is_one_place(folder_of(resolved(path)), folder);
+  std::error_code none; // behind links, too, where there is a file
+  const fs::path there = fs::exists(path, none) ? fs::canonical(path, none) : resolved(path);
+  return !path.empty() &&
+         (is_one_place(folder_of(path), folder) || is_one_place(folder_of(there), folder));
 }
 
 bool is_protected(const std::string& path) {

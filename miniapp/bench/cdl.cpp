@@ -59,16 +59,17 @@ io::Schema parse_cdl(const std::string& text, const std::string& name) {
       section = line;
     } else if (section == "dimensions:") {
       if (words.size() != 4 || words[1] != "=" || words[3] != ";") fail("'NAME = LENGTH ;'");
-      const auto number = [&](const std::string& word) {
+      const auto length = [&](const std::string& word) {
         return static_cast<std::size_t>(whole_number(word, 1, 1ll << 40, where()));
       };
       io::Dimension& d = header.dimensions.emplace_back();
       d.name = words[0];
       if (words[2] != "UNLIMITED") {
-        d.length = number(words[2]);
+        d.length = length(words[2]);
       } else if (const auto now = line.find("// ("); now != std::string::npos) {
-        const auto current = words_of(line.substr(now + 4)); // N currently), as ncdump has it
-        if (!current.empty() && current[0] != "0") d.records = number(current[0]);
+        const auto current = words_of(line.substr(now + 4)); // as ncdump has it
+        if (current.size() > 1 && current[1] == "currently)" && current[0] != "0")
+          d.records = length(current[0]);
       }
     } else if (is_value) { // [string] [VARIABLE]:ATTRIBUTE = VALUE ;
       const std::size_t colon = words.back().find(':');

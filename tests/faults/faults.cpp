@@ -3,12 +3,12 @@
 //   LD_PRELOAD=libfaults.so NUNATAK_FAULT="<rank> <call> <k> <action> <folder> <file>" program
 //
 // call: open, read (and pread), write (pwrite and writev, too), fsync, close, rename, unlink,
-// fallocate, ftruncate on files below `folder`, new (memory of at least 4 KiB, asked for by C++
-// once MPI is there: hwloc's libraries, too, ask for some while Open MPI 5 begins), or thread (of
-// C++, not of MPI's libraries). action: a number of errno; short (half of a write); kill; hang (it
-// does not return); full (this call and all of its kind that follow fail, as on a full disk). rank
-// -1: all ranks, each by its own count. When it strikes, the empty `file` appears. Other calls
-// pass. loop.py counts k up.
+// fallocate, ftruncate, writeback (sync_file_range) on files below `folder`, new (memory of at
+// least 4 KiB, asked for by C++ once MPI is there: hwloc's libraries, too, ask for some while Open
+// MPI 5 begins), or thread (of C++, not of MPI's libraries). action: a number of errno; short (half
+// of a write); kill; hang (it does not return); full (this call and all of its kind that follow
+// fail, as on a full disk). rank -1: all ranks, each by its own count. When it strikes, the empty
+// `file` appears. Other calls pass. loop.py counts k up.
 //
 // call "every": none fails; each rank writes its number of calls of each kind to `file`.<rank>.
 #include "calls.hpp"
@@ -35,8 +35,9 @@ int rank_of_process() {
   return 0;
 }
 
-constexpr const char* calls[] = {"open",   "read",      "write",     "fsync", "close", "rename",
-                                 "unlink", "fallocate", "ftruncate", "new",   "thread"};
+constexpr const char* calls[] = {"open",      "read",   "write",  "fsync",
+                                 "close",     "rename", "unlink", "fallocate",
+                                 "ftruncate", "new",    "thread", "writeback"};
 
 struct Fault {
   bool is_on = false, counts = false;
@@ -150,6 +151,11 @@ ssize_t pwrite(int fd, const void* data, size_t size, off_t at) {
 ssize_t writev(int fd, const iovec* parts, int n) {
   return write_some(
       fd, 1, [&](size_t) { return real<ssize_t(int, const iovec*, int)>("writev")(fd, parts, n); });
+}
+int sync_file_range(int fd, off_t begin, off_t size, unsigned flags) {
+  return fail_or("writeback", fault().is_on && fault().is_below(fd), [&] {
+    return real<int(int, off_t, off_t, unsigned)>("sync_file_range")(fd, begin, size, flags);
+  });
 }
 int fsync(int fd) {
   return fail_or("fsync", fault().is_on && fault().is_below(fd),

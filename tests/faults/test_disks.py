@@ -2,6 +2,7 @@
 
 Environment: as for tests/program, and NUNATAK_VICTIM (victim.cpp).
 """
+import errno
 import fcntl
 import os
 import pathlib
@@ -77,6 +78,16 @@ def test_a_disk_that_fills_up_is_an_error_and_keeps_what_was_committed(small_dis
             assert str(folder) in run.err and "No space left on device" in run.err, run.err
             kept += found
     assert run.status == 0 and found == 3 and kept > 0, run.err
+
+
+def test_an_error_of_writing_back_is_not_lost(tmp_path):
+    """Of a large file that becomes durable in pieces: fsync would not say it again."""
+    (tmp_path / "files").mkdir()
+    fault = f"-1 writeback 1 {errno.ETIMEDOUT} {tmp_path}/files {tmp_path}/struck"
+    run = run_program("nunatak-io", "-raw", 300 << 20, "-repeat", 1, "-o", tmp_path / "files",
+                      environment={"LD_PRELOAD": os.environ["NUNATAK_FAULTS"],
+                                   "NUNATAK_FAULT": fault}, ranks=1, timeout=60, status=2)
+    assert (tmp_path / "struck").exists() and os.strerror(errno.ETIMEDOUT) in run.err, run.err
 
 
 def cut_power(folder):

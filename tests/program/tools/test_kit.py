@@ -164,8 +164,10 @@ def test_a_mask_of_ones_own_and_numbers_that_are_close(tool, corpus, tmp_path):
     tool("distance", "-corpus", "own", "-cases", "given", *words, status=0)
     tool("distance", "-check", "own", "-cases", "given", *words, status=0)
     before = (corpus / "neck.nc").read_bytes()
-    refused = tool("distance", "-corpus", corpus, *words, status=2)
-    assert "expected a folder without the file of -i" in refused.err
+    (tmp_path / "link.nc").symlink_to(corpus / "neck.nc")
+    for path in (corpus / "neck.nc", "link.nc"):
+        refused = tool("distance", "-corpus", corpus, "-i", path, "-seeds", "given", status=2)
+        assert "expected a folder without the file of -i" in refused.err
     assert (corpus / "neck.nc").read_bytes() == before and not (corpus / "given.nc").exists()
     d = values(corpus / "neck.nc").astype(float)
     with netCDF4.Dataset(tmp_path / "x.nc", "w") as data:
