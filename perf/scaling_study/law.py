@@ -45,8 +45,8 @@ def fit(cores, times):
         [numpy.median(numpy.random.default_rng(seed).choice(values, (DRAWN, len(values))), axis=1)
          for seed, values in enumerate(times)]))
     for row, name in enumerate(("seconds", "sigma", "kappa")):
-        found[f"{name}_low"], found[f"{name}_high"] = (None, None) if few else numpy.percentile(
-            drawn[row], [2.5, 97.5])
+        ends = (None, None) if few else numpy.percentile(drawn[row], [2.5, 97.5])
+        found[f"{name}_low"], found[f"{name}_high"] = ends
     return found
 
 
@@ -56,7 +56,8 @@ def laws(points):
     from . import parts  # which needs pandas; a fit does not
     found = []
     strong = points[(points["mode"] == "strong") & points.part.isin(parts.SUMS) &
-                    points.comparable & (points.fraction >= parts.SMALL)]
+                    points.comparable & (points.fraction >= parts.SMALL) &
+                    (points.no_efficiency == "")]
     for (machine, curve, part), rows in strong.groupby(["machine", "curve", "part"], sort=False):
         rows = rows.drop_duplicates("cores").sort_values("cores")
         law = fit(rows.cores.tolist(), rows.times.tolist()) if len(rows) >= LEAST else None

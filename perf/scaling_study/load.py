@@ -61,7 +61,9 @@ def read(folder):
         key = (run["point"], run["repetition"])
         if key not in runs or run["status"] == "ok" or runs[key]["status"] != "ok":
             runs[key] = run
-    asked = study.machine.pop("asked", 0)
+    asked, repetitions = study.machine.pop("asked", 0), study.settings.get("repetitions")
+    if not asked and isinstance(repetitions, int):  # of an earlier version
+        asked = repetitions * len({point for point, _ in runs})
     study.asked = max(len(runs), asked if isinstance(asked, int) else 0)
     study.missing = study.asked - len(runs)
     for run in runs.values():

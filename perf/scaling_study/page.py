@@ -75,10 +75,11 @@ def summary_table(points, field, unit, limited):
         what = [f"{part}: {what} ({100 * min(at[total.cores]):.0f} %)"
                 for (*of, part, what), at in limited.items()
                 if tuple(of) == curve and total.cores in at]
+        is_written = output is not None and parts.writes(curve[2])
         rows.append({"style": "", "cells": [
             ", ".join(filter(None, [curve[0], name(points, *curve[1:])])), cores_text(total),
-            number(total.median), number(speed.get(total.cores)), "-" if output is None or
-            not parts.writes(curve[2]) else f"{number(output.median)} ({percent(output.fraction)})",
+            number(total.median), number(speed.get(total.cores)),
+            f"{number(output.median)} ({percent(output.fraction)})" if is_written else "-",
             useful, "; ".join(what) or "-"]})
     head = ["curve, at its most cores", unit, "run (s)", "SYPD", "output (s)",
             "efficiency of computing", "limit, and its part of that time"]
@@ -296,7 +297,7 @@ def side_by_side(first, other):
         return next((word for word in ("oversubscribed", "disturbed")
                      if first[word] or other[word]), "shared")
     if parts.overlap(one, two):
-        return "no difference"
+        return "no difference" + ("†" if in_processor_time else "")
     return number(one["median"] / two["median"]) + ("†" if in_processor_time else "")
 
 

@@ -73,11 +73,11 @@ class Figures:
         self.styles = dict(zip(self.series, styles(curve for _, curve in self.series)))
         # one disturbed run does not change the others
         shared = points[(points.part == parts.COMPUTE) & ~points.comparable & ~points.disturbed]
-        # machines
+        # the machines of these points
         self.in_processor_time = set(shared.machine) if points.processor.notna().any() else set()
         self.rungs = []  # steps of a ladder
-        # points on virtual ranks by mode; do all curves compute alike?
-        self.virtual, self.laws, self.alike = {}, [], False
+        self.virtual, self.laws = {}, []  # points on virtual ranks, by mode
+        self.alike = False  # do all curves compute alike?
         self.made = []
         plt.rcParams.update(STYLE)
 
@@ -126,7 +126,7 @@ class Figures:
         """Doubling is a step; a number whose points all are without cores of their own carries a
         mark. `more`: numbers of virtual ranks."""
         axes.set_xscale("log", base=2)
-        marks = {cores: f"{cores:g}" for cores in [*more, *rows.cores]}
+        marks = {cores: f"{cores}" for cores in [*more, *rows.cores]}
         for cores, at in rows.groupby("cores"):
             found = {page.cores_text(row) for row in at.itertuples()}
             marks[cores] = found.pop() if len(found) == 1 else marks[cores]
@@ -134,14 +134,18 @@ class Figures:
         axes.set_xlim(min(marks) / margin, max(marks) * margin)
         axes.set_xticks(list(marks), list(marks.values()))
         axes.minorticks_off()
-        axes.set_xlabel(self.cores_label(rows, "".join(marks.values())))
+        axes.set_xlabel(self.cores_label(rows, marks))
 
-    def cores_label(self, rows, marks="*†‡"):
-        """Points that are not compared are hollow, where their number does not say why."""
-        words = [f"{mark if mark in marks else 'hollow:'} {text}"
-                 for mark, text, found in (("*", "more ranks than cores", rows.oversubscribed),
-                                           ("†", "cores are shared", rows.shared_cores),
-                                           ("‡", "disturbed", rows.disturbed)) if found.any()]
+    def cores_label(self, rows, marks=None):
+        """What the marks of numbers mean; points that are not compared are hollow, which is said
+        where their number has no mark."""
+        words = []
+        for mark, text, found in (("*", "more ranks than cores", rows.oversubscribed),
+                                  ("†", "cores are shared", rows.shared_cores),
+                                  ("‡", "disturbed", rows.disturbed)):
+            has_mark = [marks is None or mark in marks[cores] for cores in rows.cores[found]]
+            words += [f"{mark} {text}"] if any(has_mark) else []
+            words += [f"hollow: {text}"] if not all(has_mark) else []
         return self.unit + "".join(f"   ({text})" for text in words)
 
     def times_axis(self, axes):
@@ -180,8 +184,8 @@ class Figures:
         """In lines that fit above a panel, which end after commas and slashes."""
         # about 11 of these letters to an inch
         wide = int(11 * axes.figure.get_figwidth() / axes.get_gridspec().ncols)
-        axes.set_title(textwrap.fill(self.label(series).replace("/", "/ "),
-                                     wide).replace("/ ", "/"), fontsize=10)
+        text = textwrap.fill(self.label(series).replace("/", "/ "), wide).replace("/ ", "/")
+        axes.set_title(text, fontsize=10)
 
     def save(self, figure, name, caption, handles=None):
         if handles:
@@ -226,17 +230,18 @@ class Figures:
             for axes, part in zip(row, sums):
                 lines = of_part(mode, part)
                 for series, rows in lines:
-                    name = (self.label(series) if part == "output" or
-                            not self.alike else ", ".join(filter(None, [
-                                "computing", series[0] if self.points.machine.nunique() > 1 else "",
-                                "processor time" if series[0] in self.in_processor_time
-                                else "measured"])))
+                    name = self.label(series)
+                    if part != "output" and self.alike:
+                        name = ", ".join(filter(None, [
+                            "computing", series[0] if self.points.machine.nunique() > 1 else "",
+                            "processor time" if series[0] in self.in_processor_time
+                            else "measured"]))
                     style = (self.styles[series] if part == "output" or not self.alike
                              else (("0.15", "s", "-") if series[0] in self.in_processor_time
                                    else (BLUE, "o", "-")))
                     self.line(axes, rows, style, name)
-                    for one in (self.laws if part == "output" or
-                                series[0] not in self.in_processor_time else ()):
+                    has_laws = part == "output" or series[0] not in self.in_processor_time
+                    for one in self.laws if has_laws else ():
                         if (one["mode"], one["machine"], one["curve"],
                             one["part"]) == (mode, *series, part):
                             cores = np.geomspace(one["cores"][0], one["cores"][-1], 50)

@@ -61,8 +61,10 @@ def main(arguments):
               arguments.quick and row.get("quick") == "yes"]
     here = facts(build)
     asked = wanted
-    found, table = kept_rows(arguments, here, asked)
-    wanted = [name for name in asked if name not in found]
+    found, table = rows_before(arguments, here)
+    new = {name for name in asked if arguments.go_on and name in found and
+           is_done(found[name], table.get(name, ""), name, known[name], arguments)}
+    wanted = [name for name in asked if name not in new]
     whole, began = sum(map(minutes, map(known.get, wanted))), time.monotonic()
     for place, name in enumerate(wanted):
         row, start = known[name], time.monotonic()
@@ -82,22 +84,22 @@ def main(arguments):
                                "minutes": round((time.monotonic() - start) / 60, 1),
                                "values": values}
                 table[name] = compare(name, row, values, before, here)
+                new.add(name)
             except KeyboardInterrupt:
-                print(
-                    f"\ninterrupted in {name}; the same command with --continue goes on from there")
+                print(f"\ninterrupted in {name}; the same command with --continue goes on from "
+                      "there (of sources that are committed)")
                 return 130
             except (StudyError, subprocess.SubprocessError, OSError, ValueError, LookupError,
                     TypeError, ArithmeticError) as error:
                 table[name] = f"FAILED: {error}"
-        if name not in found:
+        if name not in new:
             print(table[name], flush=True)
         keep(arguments.output, {"machines": {"here": here}, "rows": found, "table": table})
     print("\n" + "\n".join(f"{name:22s} {found[name]['minutes'] if name in found else '-':>5} min  "
                            f"{' '.join(text.splitlines()[:1])}" for name, text in table.items()))
     print(f"\nwrote {arguments.output}: the rows of this machine, and this table")
-    new = {name: found[name] for name in asked if name in found}
     if new and arguments.record:
-        record(here, new)
+        record(here, {name: found[name] for name in asked if name in new})
         result_pages.write(sections, rows.measured())
         print(f"wrote {rows.MEASURED.relative_to(ROOT)}, README.md and docs/results.md")
     return 1 if any("FAILED" in table[name] or "DIFFERS" in table[name] or
@@ -106,27 +108,32 @@ def main(arguments):
 
 def expect_this_code(name, build):
     """The stamp of a row is that of the sources: its programs have to be made of them."""
-    said = jobs.said_by(build / "miniapp" / "nunatak", "-version")
-    commit = re.search(r"^ *commit +([0-9a-f]+)(-dirty)?$", said, re.M)
-    if commit and not stamps.compiled_from(name, commit[1]):
+    program = build / "miniapp" / "nunatak"
+    commit = re.search(r"^ *commit +([0-9a-f]+)(-dirty)?$", jobs.said_by(program, "-version"), re.M)
+    if commit and not stamps.compiled_from(name, commit[1], program if commit[2] else None):
         raise StudyError(f"{name}: expected programs of this code in '{build}', found those of "
-                         f"commit {commit[1]}; cmake --build '{build}' makes them")
+                         f"commit {commit[1]}{commit[2] or ''}; cmake --build '{build}' makes them")
 
 
 def minutes(row):
     return float(row.get("minutes", 5))
 
 
-def kept_rows(arguments, here, wanted):
-    """What stays of the file of this machine: its other rows, and with --continue the wanted ones
-    that have been measured with this code as often as they shall be; and their lines of the
-    table."""
+def rows_before(arguments, here):
+    """The rows that the file of this machine has, and their lines of the table. A row is replaced
+    when it has been measured again."""
     there = yaml.safe_load(pathlib.Path(arguments.output).read_text(encoding="utf-8")) or {}
-    found = {name: row for name, row in there.get("rows", {}).items()
-             if there["machines"]["here"] == here and (
-                 name not in wanted or arguments.go_on and
-                 row["runs"] >= (arguments.runs or 1) and not stamps.older(name, row["commit"]))}
-    return found, {name: there["table"].get(name, "") for name in found}
+    if there and there["machines"]["here"] != here:
+        raise StudyError(f"--output: file '{arguments.output}': expected rows of this machine and "
+                         "build, found those of another; choose another name")
+    return dict(there.get("rows", {})), dict(there.get("table", {}))
+
+
+def is_done(row, line, name, known, arguments):
+    """Has it been measured with this code, as often as it shall be?"""
+    runs = arguments.runs or int(known.get("runs", 1))
+    return ("FAILED" not in line and row["runs"] >= runs and
+            not stamps.older(name, row["commit"]))
 
 
 def show(known, before):

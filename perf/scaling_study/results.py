@@ -9,13 +9,14 @@ from . import study_file, texts
 from .machine import software_of
 from .study_file import StudyError
 
+WHERE = ("system", "place", "partition", "scratch")  # what decides about the machine
 MAY_CHANGE = ("paper", "title", "repetitions", "time_limit")  # between two calls for one study
 
 
 def same_study(one, other):
     def core(text):
-        return {key: value for key, value in (study_file.of_text("study.yaml", text) or
-                                              {}).items() if key not in MAY_CHANGE}
+        study = study_file.of_text("study.yaml", text) or {}
+        return {key: value for key, value in study.items() if key not in MAY_CHANGE}
 
     return core(one) == core(other)
 
@@ -34,14 +35,14 @@ class Results:
         except BlockingIOError:
             raise StudyError(
                 f"folder '{folder}': expected no other study there, found one that runs") from None
-        self.study, self.runs, self.machine_file = (self.folder / "study.yaml",
-                                                    self.folder / "runs.jsonl",
-                                                    self.folder / "machine.json")
+        self.study, self.runs = self.folder / "study.yaml", self.folder / "runs.jsonl"
+        self.machine_file = self.folder / "machine.json"
         try:
             self.machine = (texts.parsed(texts.text_of(self.machine_file))
                             if self.machine_file.exists() else where)
-            others = [(name, self.machine.get(name), value) for name, value in where.items()
-                      if self.machine.get(name) != value]
+            names = WHERE if "asked" in self.machine else WHERE[:1]  # earlier ones had one of them
+            others = [(name, self.machine.get(name), where.get(name)) for name in names
+                      if self.machine.get(name) != where.get(name)]
             same = not self.study.exists() or same_study(texts.text_of(self.study), text)
             self.records = self.read_records()
         except (OSError, ValueError, LookupError, TypeError, AttributeError, StudyError) as error:
@@ -51,8 +52,9 @@ class Results:
             raise StudyError(f"folder '{folder}': expected results of this study, found those of "
                              "another (study.yaml); choose an --output")
         for name, found, wanted in others if self.records else ():
-            raise StudyError(f"folder '{folder}': expected results of the {name} {wanted}, found "
-                             f"those of {found}; choose an --output")
+            raise StudyError(f"folder '{folder}': expected results of the {name} "
+                             f"{wanted or 'by default'}, found those of {found or 'the default'}; "
+                             "choose an --output")
         replace(self.study, text)
         if not self.records:  # nothing to lose: a study that was mended may begin anew
             self.machine = dict(where)

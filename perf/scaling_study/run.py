@@ -11,11 +11,11 @@ import sys
 from . import jobs, machine, model, points, study_file, texts, tools
 from .results import Results
 
+# the keys of a line of runs.jsonl, in their order
 RECORD = ("point", "mode", "vary", "nodes", "ranks", "ranks_per_node", "threads", "cells",
-          "repetition", "status", "reason", "report",
-          # the keys of a line of runs.jsonl, in their order
-          "seconds", "elapsed", "oversubscribed", "shared_cores", "load_average", "others_running",
-          "steal", "cpu_MHz", "energy_J", "raw", "triad", "tools", "manifest")
+          "repetition", "status", "reason", "report", "seconds", "elapsed", "oversubscribed",
+          "shared_cores", "load_average", "others_running", "steal", "cpu_MHz", "energy_J", "raw",
+          "triad", "tools", "manifest")
 ERROR = 2  # exit status of the programs: docs/reference/tools.md
 OF_INPUT = re.compile(r"nunatak[\w-]*: error: (unknown option|option|file) ")
 
@@ -71,11 +71,12 @@ def main(arguments):
 
 def place_of(arguments, system):
     """The system, and what else of the command decides about the machine."""
-    kinds = [word for word in arguments.job_option
-             if re.match("-*(partition|constraint|p|C)(?![a-z])", word)]
-    return {"system": system.name, **({"place": system.place} if system.place else {}),
-            **({"partition": " ".join(kinds)} if kinds else {}),
-            **({"scratch": os.path.abspath(arguments.scratch)} if arguments.scratch else {})}
+    partition = " ".join(sorted(word for word in arguments.job_option if re.match(
+        r"(#\w+ +)?(-{0,2}(partition|constraint)\b|-[pC]|[pC]=)", word)))
+    scratch = arguments.scratch or (None if system.one_at_a_time else os.environ.get("SCRATCH"))
+    where = {"system": system.name, "place": system.place, "partition": partition,
+             "scratch": os.path.abspath(scratch) if scratch else None}
+    return {name: value for name, value in where.items() if value}
 
 
 def with_cores(runs, study):

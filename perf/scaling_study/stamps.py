@@ -5,6 +5,7 @@ read from the files of its command (rows.py), which does not change what was mea
 """
 import ast
 import functools
+import os
 import pathlib
 import re
 import subprocess
@@ -49,7 +50,7 @@ def parts_of(text):
         for module, path in SCRIPT.findall(text):
             name = (f"perf/{module}.py" if module else path if path.startswith("perf/")
                     else f"perf/{path}")
-            # data of other rows, not code
+            # measured.yaml: data of other rows, not code
             if name in found or not (ROOT / name).is_file() or name == "perf/results/measured.yaml":
                 continue
             found[name] = [name]
@@ -69,19 +70,26 @@ def git(*words):
 def changed(commit, *paths):
     """Is any of these files of the working tree another one? Of Python only what it does counts,
     not how it is laid out."""
-    names = git("diff", "--name-only", commit, "--", *paths).stdout.split()
-    names += git("ls-files", "--others", "--exclude-standard", "--", *paths).stdout.split()
-    return any(not same_python(commit, name) for name in names)
+    others = git("ls-files", "--others", "--exclude-standard", "--", *paths)
+    names = differing(commit, *paths)
+    return (names is None or others.stdout != "" or
+            any(not same_python(commit, name) for name in names))
+
+
+def differing(commit, *paths):
+    """Names of files of the working tree that are others than at the commit; None if git does not
+    know."""
+    found = git("diff", "--name-only", "-z", commit, "--", *paths)
+    return found.stdout.split("\0")[:-1] if found.returncode == 0 else None
 
 
 def same_python(commit, name):
     path = ROOT / name
-    if path.suffix != ".py" or not path.is_file():
-        return False
-    before, now = git("show", f"{commit}:{name}").stdout, path.read_text(encoding="utf-8")
     try:
-        return syntax(before) == syntax(now)
-    except SyntaxError:
+        now = path.read_text(encoding="utf-8")
+        is_python = path.suffix == ".py" or now.partition("\n")[0].endswith("python3")
+        return is_python and syntax(git("show", f"{commit}:{name}").stdout) == syntax(now)
+    except (OSError, SyntaxError, ValueError):
         return False
 
 
@@ -119,13 +127,17 @@ def older(name, commit):
             any(changed(commit, *paths) for paths in parts_of(now[0])))
 
 
-def compiled_from(name, commit):
-    """Are the programs that a row calls those of the working tree, if they were made of
-    `commit`?"""
-    if git("cat-file", "-e", commit).returncode != 0:
-        return False
+def compiled_from(name, commit, changed_program=None):
+    """Are the programs that a row calls those of the working tree, if they were made of `commit`?
+    `changed_program`: one that was made of files that had been changed since."""
     compiled = [paths for paths in parts_of(rows_at("")[name][0]) if paths[0] == BUILT[0]]
-    return not any(changed(commit, *paths) for paths in compiled)
+    names = [differing(commit, *paths) for paths in compiled]
+    if None in names:
+        return False
+    times = [os.stat(ROOT / one).st_mtime for of in names for one in of if (ROOT / one).is_file()]
+    if changed_program is None:
+        return not any(names)
+    return any(names) and max(times, default=0.0) <= os.stat(changed_program).st_mtime
 
 
 def look_again():

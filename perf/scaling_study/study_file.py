@@ -18,7 +18,11 @@ TOOLS = ("perf", "darshan", "score-p", "nsys", "kokkos-tools")  # tools.py
 SIZES = ("ranks_per_node", "threads")  # keys of `vary` that are not options
 WEAK = ("grid_Mx", "grid_My")  # options that follow from cells_per_rank
 LONGEST = 1 << 16  # characters of a study
-UNITS = {"s": 1, "m": 60, "min": 60, "h": 3600}
+# Times as the programs read them (common/text.cpp: parse_duration): 1d 2h, 3h50m, 90 min, 20s
+TIME = re.compile(" ?".join(rf"(?:([0-9]{{1,9}}\.?[0-9]{{0,9}}) ?{unit})?" for unit in (
+    "d(?:ays?)?", "h(?:ours?)?", "m(?:in(?:utes?)?)?", "s(?:ec(?:onds?)?)?")))
+CLOCK = re.compile(r"(?:(?:([0-9]{1,9})-)?([0-9]{1,9}):)?([0-9]{1,9}):([0-9]{1,9})")  # 3:50:00
+UNITS = (86400, 3600, 60, 1)
 
 
 class StudyError(Exception):
@@ -85,11 +89,13 @@ class Check:
         return sorted(numbers)
 
     def seconds(self):
-        match = (re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*([a-z]*)", self.value)
-                 if isinstance(self.value, str) else None)
-        if not match or match[2] not in UNITS or float(match[1]) <= 0:
-            self.fail("a time like 90s, 2m or 1h")
-        return float(match[1]) * UNITS[match[2]]
+        text = self.value if isinstance(self.value, str) else ""
+        match = TIME.fullmatch(text) or CLOCK.fullmatch(text)
+        seconds = sum(float(number or 0) * unit
+                      for number, unit in zip(match.groups(), UNITS)) if match else 0
+        if seconds <= 0:
+            self.fail("a time such as 3h50m, 90min or 3:50:00")
+        return seconds
 
     def mapping(self, known=None, expected="keys with values"):
         if not isinstance(self.value, dict) or not self.value:
@@ -213,8 +219,8 @@ def model_of(check, study):
         check.fail("the key strong, weak, or both", "neither")
     result = {mode: check.at(mode, found[mode]).wholes()
               for mode in ("strong", "weak") if mode in found}
-    return {**result, "options": check.at("options",
-                                          found["options"]).options() if "options" in found else {}}
+    options = check.at("options", found["options"]).options() if "options" in found else {}
+    return {**result, "options": options}
 
 
 def paper_of(check):

@@ -149,7 +149,7 @@ def is_date(value):
         return False
 
 
-# look_at_times() says what a negative one contradicts
+# seconds may be negative here: look_at_times() says what such a time contradicts
 KINDS = {NUMBER: is_number, SECONDS: is_number,
          COUNT: lambda value: type(value) is int and value >= 0,
          SIZE: lambda value: type(value) is int and value >= 1,
@@ -201,8 +201,9 @@ FORM = {
 
 def submit(arguments):
     from . import load, tools  # which need numpy; a check does not
-    submission = {"benchmark": VERSION, "made": datetime.datetime.now(
-        datetime.timezone.utc).isoformat(timespec="seconds"), "sizes": {}, "sums": {}}
+    from .results import WHERE
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    submission = {"benchmark": VERSION, "made": now, "sizes": {}, "sums": {}}
     for folder in arguments.folders:
         study = load.read(folder)
         size = study.settings.get("size")
@@ -221,7 +222,9 @@ def submit(arguments):
             submission["sums"].update({digest: sums} if sums else {})
             runs.append({**{key: run[key] for key in LINE if run.get(key) is not None},
                          "fields": digest, "report": run["report"]})
-        submission["sizes"][size] = {"machine": study.machine, "runs": runs,
+        machine = {name: value for name, value in study.machine.items()
+                   if name == WHERE[0] or name not in WHERE}  # no names of a centre's folders
+        submission["sizes"][size] = {"machine": machine, "runs": runs,
                                      "figure": figure_of(runs)}
     pathlib.Path(arguments.output).write_text(json.dumps(submission, indent=0) + "\n",
                                               encoding="utf-8")
@@ -252,8 +255,8 @@ def printable(text):
     """A file may hold control characters, which a terminal obeys, and others that it does not
     have."""
     coding = sys.stdout.encoding or "ascii"
-    return "".join(c if c.isprintable() else "?" for c in text).encode(coding,
-                                                                       "replace").decode(coding)
+    printable = "".join(c if c.isprintable() else "?" for c in text)
+    return printable.encode(coding, "replace").decode(coding)
 
 
 def checked(submission):

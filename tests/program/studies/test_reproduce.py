@@ -107,28 +107,54 @@ rows:
         assert go_on or here["table"]["bad"].startswith("FAILED: bad: status 1")
         (tmp_path / "mended").touch()
     assert "strange                    - min  FAILED" in capsys.readouterr().out
-    # one row again: the others stay in the file; of another commit, --continue measures again
-    arguments = types.SimpleNamespace(rows=["bad"], runs=None, go_on=False,
-                                      output=str(tmp_path / "here.yaml"))
-    assert reproduce.kept_rows(arguments, {"cpu": "x", "cores": 2}, ["bad"])[0].keys() == {"good"}
-    assert reproduce.kept_rows(arguments, {"cpu": "y", "cores": 2}, ["bad"])[0] == {}
-    arguments.go_on, arguments.runs = True, 2
-    assert reproduce.kept_rows(arguments, {"cpu": "x", "cores": 2}, ["bad"])[0].keys() == {"good"}
+    # one row that fails now: those that were measured stay in the file
+    (tmp_path / "mended").unlink()
+    assert reproduce.main(
+        types.SimpleNamespace(list=False, rows=["bad"], quick=False, all=False, runs=None,
+                              program=None, output=str(tmp_path / "here.yaml"), keep=None,
+                              record=False, go_on=False)) == 1
+    here = yaml.safe_load((tmp_path / "here.yaml").read_text())
+    assert here["rows"].keys() == {"good", "bad"} and "FAILED" in here["table"]["bad"]
+    arguments = types.SimpleNamespace(runs=2, output=str(tmp_path / "here.yaml"))
+    assert not reproduce.is_done(here["rows"]["good"], "1 new", "good", {}, arguments)
+    with pytest.raises(StudyError, match="found those of another"):
+        reproduce.rows_before(arguments, {"cpu": "y", "cores": 2})
 
 
-def test_programs_of_another_commit_are_refused(tmp_path, monkeypatch):
-    """Whose figures would have the stamp of this one."""
-    (tmp_path / "miniapp").mkdir()
-    nunatak = tmp_path / "miniapp" / "nunatak"
-    nunatak.write_text("#!/bin/sh\necho '  commit           0123abc'\n")
-    nunatak.chmod(0o755)
-    with pytest.raises(StudyError, match="found those of commit 0123abc"):
-        reproduce.expect_this_code("kernels", tmp_path)
+def test_programs_of_other_sources_are_refused(tmp_path, monkeypatch):
+    """Whose figures would have the stamp of these. In a repository of its own."""
+    for folder in ("miniapp", "io", "perf/results"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "perf/results/10_a.yaml").write_text(
+        "title: A\nrows: {r: {claim: c, command: nunatak-io, figures: {f: {value: a}}}}\n")
+    (tmp_path / ".gitignore").write_text("miniapp\n")
+    (tmp_path / "io/a").write_text("before")
+    git = "git -c user.name=n -c user.email=e"
+    subprocess.run(f"git init -q && git add . && {git} commit -qm first", shell=True, cwd=tmp_path,
+                   check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True,
-                          text=True, check=False).stdout
-    assert head == ""  # of no repository
-    nunatak.write_text("#!/bin/sh\necho '  commit  '\n")
-    reproduce.expect_this_code("kernels", tmp_path)
+                          text=True, check=True).stdout.strip()
+    monkeypatch.setattr(stamps, "ROOT", tmp_path)
+    monkeypatch.setattr(rows, "FOLDER", tmp_path / "perf" / "results")
+    nunatak = tmp_path / "miniapp" / "nunatak"
+
+    def is_refused(said):
+        nunatak.write_text(f"#!/bin/sh\necho '  commit           {said}'\n")
+        nunatak.chmod(0o755)
+        stamps.look_again()
+        try:
+            reproduce.expect_this_code("r", tmp_path)
+        except StudyError as error:
+            assert f"found those of commit {said}" in str(error)
+            return True
+        return False
+
+    assert is_refused("0123abc") and not is_refused(head) and not is_refused("")
+    assert is_refused(f"{head}-dirty")  # what had been changed is not there any more
+    (tmp_path / "io/a").write_text("now")
+    assert is_refused(head) and not is_refused(f"{head}-dirty")
+    os.utime(tmp_path / "io/a", (time.time() + 100, time.time() + 100))
+    assert is_refused(f"{head}-dirty")  # made before this change
 
 
 def test_python_that_is_only_laid_out_again_is_the_same():

@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 from clusters import (cluster, needs_file_system, needs_slurm,  # noqa: F401 (cluster is a fixture)
@@ -23,7 +24,8 @@ from conftest import FOLDER, processes_of
 SOURCE = pathlib.Path(os.environ["NUNATAK_SOURCE"])
 STUDY = [sys.executable, str(SOURCE / "perf" / "study")]
 sys.path.insert(0, str(SOURCE / "perf"))
-from scaling_study import jobs, machine, points, study_file  # noqa: E402
+from scaling_study import jobs, machine, points, results, study_file  # noqa: E402
+from scaling_study import run as study_main  # noqa: E402
 
 PROGRAM = """#!/bin/sh
 # `-case X ... -report FILE`, in the place of nunatak
@@ -56,10 +58,11 @@ def study_in(folder, program=STUDY):
     write(folder / "mpiexec", MPIEXEC)
     write(folder / "program", PROGRAM)
     # ReFrame keeps notes there
+    others = [p for p in os.environ["PATH"].split(":")
+              if not os.path.exists(f"{p}/nunatak-verify")]
     environment = {
         **os.environ, "NUNATAK_MPIEXEC": shlex.quote(str(folder / "mpiexec")), "HOME": str(folder),
-        "PATH": os.pathsep.join([f"{folder / 'bin'}", *(p for p in os.environ["PATH"].split(
-            ":") if not os.path.exists(f"{p}/nunatak-verify"))]),
+        "PATH": os.pathsep.join([f"{folder / 'bin'}", *others]),
         "LD_LIBRARY_PATH": os.pathsep.join([f"{folder / 'lib'}",
                                             os.environ.get("LD_LIBRARY_PATH", "")])}
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
@@ -115,7 +118,7 @@ def records(folder):
     ("strong: {nodes: [1], ranks: [1]}",
      "key 'strong': expected either nodes or ranks, found both"),
     ("strong: {nodes: [1]}\ntime_limit: 2 fortnights",
-     "key 'time_limit': expected a time like 90s, 2m or 1h, found '2 fortnights'"),
+     "key 'time_limit': expected a time such as 3h50m, 90min or 3:50:00, found '2 fortnights'"),
     ("strong: {nodes: [1]}\nvary: {io_format: }",
      "key 'vary.io_format': expected a list of different values, or labels"),
     ("strong: {nodes: [1]}\noptions: -run_steps 3 4",
@@ -470,6 +473,29 @@ def test_files_that_differ_from_what_was_written_fail_the_run(study, tmp_path):
     assert "(cmake --build build/release --target bench_kernels)" in sentence_of(
         study("strong: {ranks: [1]}\ntriad: yes\n"))
     assert not (tmp_path / "new").exists()
+
+
+def test_runs_of_another_place_do_not_go_into_one_folder(tmp_path):
+    """Of a partition or a scratch folder; folders of an earlier version say neither."""
+    text = "strong: {ranks: [1]}\n"
+
+    def opened(**where):
+        found = results.Results(tmp_path, text, {"system": "slurm", **where}, 1)
+        found.lock.close()
+        return found
+
+    opened(partition="-p cpu").add({"point": "strong-1", "repetition": 0, "status": "ok"})
+    assert len(opened(partition="-p cpu").records) == 1
+    for where in ({"partition": "-p gpu"}, {}, {"partition": "-p cpu", "scratch": "/x"}):
+        with pytest.raises(study_file.StudyError, match="found those of"):
+            opened(**where)
+    (tmp_path / "machine.json").write_text('{"system": "slurm"}')
+    assert len(opened(scratch="/x").records) == 1
+    options = ["--time=5", "-pgpu", "#SBATCH -C x", "priority=1"]
+    arguments = types.SimpleNamespace(job_option=options, scratch=None)
+    system = types.SimpleNamespace(name="slurm", place="", one_at_a_time=True)
+    assert study_main.place_of(arguments, system) == {"system": "slurm",
+                                                      "partition": "#SBATCH -C x -pgpu"}
 
 
 # In the place of tools and of their readers: what these print
