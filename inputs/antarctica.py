@@ -44,7 +44,8 @@ A, F = 6378137.0, 1 / 298.257223563  # WGS84
 SHEETS = {"antarctica": dict(pole=-90.0, parallel=-71.0, meridian=0.0, x=(-3040e3, 3040e3),
                              y=(-3040e3, 3040e3)),
           "greenland": dict(pole=90.0, parallel=70.0, meridian=-45.0, x=(-720e3, 960e3),
-                            y=(-3450e3, -570e3)),}
+                            y=(-3450e3, -570e3)),
+}
 
 
 def fail(message):
@@ -101,8 +102,8 @@ class Bedmap2:
                 if not (folder / (name + suffix)).is_file():
                     fail(f"{folder}: expected a file {name}{suffix} (bedmap2_bin.zip, unpacked), "
                          "found none")
-            words = dict(line.lower().split()[:2] for line in (
-                folder / f"{name}.hdr").read_text().splitlines() if line.strip())
+            lines = (folder / f"{name}.hdr").read_text().splitlines()
+            words = dict(line.lower().split()[:2] for line in lines if line.strip())
             try:
                 columns, rows, size = (int(words["ncols"]), int(words["nrows"]),
                                        float(words["cellsize"]))

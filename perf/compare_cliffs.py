@@ -39,8 +39,8 @@ class Cliff(compare_pism.Antarctica):
 
     def speeds(self, velocity):
         speed = np.abs(velocity)
-        return {"behind the cliff": float(speed[(self.r >= RADIUS - 32e3) & (
-            self.r < RADIUS - 16e3)].mean()), "largest": float(speed.max())}
+        behind = (self.r >= RADIUS - 32e3) & (self.r < RADIUS - 16e3)
+        return {"behind the cliff": float(speed[behind].mean()), "largest": float(speed.max())}
 
     def compare(self):
         load = self.nunatak(1, 1, ["-ssa_tolerance", "1e-10"])["load_norm"]

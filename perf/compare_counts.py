@@ -32,7 +32,8 @@ PARTS = {"SSA": (["stress_balance.shallow", "ssafd*"],
          "energy": (["energy", "ice_energy", "btu"], ["energy"]),
          "mass transport": (["mass_transport", "ge.*"], ["mass transport"]),
          "ocean": (["ocean*"], ["ocean"]),
-         "output": (["io.*"], ["output*"]),}
+         "output": (["io.*"], ["output*"]),
+}
 LINEAR, OTHER = "SSA, linear solves", "other"
 COLUMNS = ["messages", "kB", "starts", "waits", "reductions", "reduced B", "gathers",
            "communicators", "solves"]
@@ -216,8 +217,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         try:
             case = compare_pism.Antarctica(a, folder)
-            result["grid"], result["levels"], result["steps"] = ([*case.shape], compare_pism.LEVELS,
-                                                                 a.steps)
+            result.update(grid=[*case.shape], levels=compare_pism.LEVELS, steps=a.steps)
             for ranks in a.ranks:
                 table = result["ranks"][ranks] = {}
                 for name in a.runs:

@@ -151,7 +151,8 @@ def analyse(calls, stripe):
             "rewritten_bytes": rewritten,
             "moved_over_payload": fraction(written, written - rewritten),
             "seconds": {operation: {str(rank): seconds.get((operation, rank), 0.0)
-                                    for rank in ranks} for operation in OPERATIONS},}
+                                    for rank in ranks} for operation in OPERATIONS},
+    }
 
 
 def report(result):

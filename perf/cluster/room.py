@@ -39,9 +39,10 @@ def start_host(name):
     """Its name, its /dev/shm, and a process that keeps them."""
     pid_file = shlex.quote(str(state / f"{name}.pid"))
     script = (
-        f"hostname {name} && mount -t tmpfs tmpfs /dev/shm && (mount -t sysfs sysfs /sys "
-        f"2>/dev/null || true) && read -r stat </proc/$$/stat && set -- ${{stat##*) }} && echo $$ "
-        f"${{20}} > {pid_file}.new && mv {pid_file}.new {pid_file} && exec sleep infinity")
+        f"hostname {name} && mount -t tmpfs tmpfs /dev/shm && "
+        "(mount -t sysfs sysfs /sys 2>/dev/null || true) && "
+        "read -r stat </proc/$$/stat && set -- ${stat##*) } && "
+        f"echo $$ ${{20}} > {pid_file}.new && mv {pid_file}.new {pid_file} && exec sleep infinity")
     return subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "--propagation",
                              "private", "sh", "-c", script])
 

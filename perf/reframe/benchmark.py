@@ -29,9 +29,8 @@ class NunatakBenchmark(rfm.RunOnlyRegressionTest):
                for p in points.points_of(self.rules) if p["options"].get("io_format") != "null"][-1]
         self.descr = f"simulated years per day to the last durable byte, size {self.size}"
         self.tags |= {"CI"} if self.size == "XS" else set()
-        self.num_tasks, self.num_tasks_per_node, self.num_cpus_per_task = (one["ranks"],
-                                                                           one["ranks_per_node"],
-                                                                           one["threads"])
+        self.num_tasks, self.num_tasks_per_node = one["ranks"], one["ranks_per_node"]
+        self.num_cpus_per_task = one["threads"]
         self.time_limit = self.rules["time_limit"]
         self.executable = self.program
         self.executable_opts = [word for name, value in one["options"].items()

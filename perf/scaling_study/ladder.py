@@ -99,8 +99,8 @@ def steps_table(found):
         text = (page.number(one["ratio"]["median"]) +
                 (f" ({page.number(low)} to {page.number(high)})" if low is not None else "") +
                 "†" * one["processor_time"])
-        cells.setdefault((one["machine"], one["cores"], one["rung"], one["next"]),
-                         {})[one["part"]] = text
+        row = one["machine"], one["cores"], one["rung"], one["next"]
+        cells.setdefault(row, {})[one["part"]] = text
     return {"head": ["each rung over the next", "cores", "run", "compute", "output"], "rows": [
         {"style": "", "cells": [f"{rung} / {other}", cores, *[of.get(part, "-") for part in PARTS]]}
         for (_, cores, rung, other), of in cells.items()]}
@@ -215,8 +215,9 @@ def ssa_by_count(step):
     narrower = math.sqrt(cells / (381**2 / 64))
     work = (1e-9 * values[WORK][0] * cells *
             values["64 ranks, nunatak, linear iterations of a step"][0])
-    return counted("messages") / 8 * scatter + 1000 * counted(
-        "kB") * narrower * machine["G_s_per_byte"] + counted("reductions") * tree + work
+    return (counted("messages") / 8 * scatter +
+            1000 * counted("kB") * narrower * machine["G_s_per_byte"] +
+            counted("reductions") * tree + work)
 
 
 def model(program, options):

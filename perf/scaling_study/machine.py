@@ -158,10 +158,10 @@ def energy(run):
 def core_marks(machine, run):
     """Marks of a run whose ranks do not have a core each."""
     if machine["emulated"]:
-        # its disks need a core, from two nodes on its network, too
-        busy = run["ranks"] * run["threads"]
-        return {"oversubscribed": False, "shared_cores": run["nodes"] > 1 or
-                machine["physical_cores"] is None or busy >= machine["physical_cores"]}
+        # its disks need a core; from two nodes on its network, too
+        needed, cores = run["ranks"] * run["threads"] + 1, machine["physical_cores"]
+        return {"oversubscribed": False,
+                "shared_cores": run["nodes"] > 1 or cores is None or needed > cores}
     cores = machine["cores_per_node"]
     return {"oversubscribed": cores is not None and run["ranks_per_node"] * run["threads"] > cores,
             "shared_cores": False}

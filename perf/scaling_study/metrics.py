@@ -34,8 +34,8 @@ def values(run, sample):
             found["durable rate"] = written / 1e6 / sample.output
             raw, seconds = (parts.look_up(run, ("raw", "bytes")),
                             parts.look_up(run, ("raw", "seconds", "median")))
-            found["fraction of raw writes"] = (written / sample.output / raw * seconds if raw and
-                                               seconds else None)
+            found["fraction of raw writes"] = (written / sample.output / raw * seconds
+                                               if raw and seconds else None)
     found.update({f"fraction of the triad: {part}": parts.look_up(run, ("triad", part))
                   for part in ("step without SSA", "SSA")})
     peak, state = run["report"].get("peak_resident_MiB"), run["report"].get("state_MiB")
@@ -64,17 +64,17 @@ def output_cost(studies, points):
     """Each point whose run without output was run, too: its total over that of the other one."""
     vary, nulls = {}, []
     for sample, run, point in parts.samples_of(studies):
-        vary[point["machine"],
-             point["curve"]] = {(name, str(value)) for name, value in run["vary"].items()}
+        curve = point["machine"], point["curve"]
+        vary[curve] = {(name, str(value)) for name, value in run["vary"].items()}
         if sample.form == "null":
-            nulls.append((point["machine"], point["curve"]))
+            nulls.append(curve)
     totals = points[points.part == parts.TOTAL]
     for null in dict.fromkeys(nulls):
         same = {item for item in vary[null] if item[1] != "null"}
-        for base in totals[(totals.machine == null[0]) & (totals.curve == null[1])].to_dict(
-            "records"):
-            for row in totals[(totals.machine == null[0]) & (totals.curve != null[1])].to_dict(
-                "records"):
+        of_machine = totals[totals.machine == null[0]]
+        others = of_machine[of_machine.curve != null[1]].to_dict("records")
+        for base in of_machine[of_machine.curve == null[1]].to_dict("records"):
+            for row in others:
                 alike = all(row[key] == base[key] for key in ("mode", "nodes", "ranks", "threads"))
                 if (alike and row["comparable"] and base["comparable"] and
                     same <= vary[null[0], row["curve"]]):
@@ -99,10 +99,9 @@ def limited(studies):
         cards = 1 if sample.form == "serial" else min(sample.servers or run["nodes"], run["nodes"])
         whose = ("rank 0" if sample.form == "serial" else "the servers" if sample.servers
                  else "all nodes")
-        sent = sample.counts.get("bytes written",
-                                 0) + sample.counts.get("bytes of output between nodes", 0)
-        rounds = sample.counts.get("exchanges per rank",
-                                   0) + sample.counts.get("collectives per rank", 0)
+        count = sample.counts.get
+        sent = count("bytes written", 0) + count("bytes of output between nodes", 0)
+        rounds = count("exchanges per rank", 0) + count("collectives per rank", 0)
         compute = sum(mean for _, kind, _, mean in sample.times if kind == "compute")
         for part, seconds, least, what in (
             ("compute", compute, rounds * float(network[3]) * 1e-6 if run["nodes"] > 1 else 0.0,
@@ -113,6 +112,6 @@ def limited(studies):
             hidden = part == "output" and sample.servers and least > seconds
             if seconds >= parts.SMALL * sample.total and least >= LIMITED * seconds and not hidden:
                 key = (point["mode"], point["machine"], point["curve"], part, what)
-                found.setdefault(key, {}).setdefault(run["cores"],
-                                                     []).append(min(least / seconds, 1.0))
+                at = found.setdefault(key, {}).setdefault(run["cores"], [])
+                at.append(min(least / seconds, 1.0))
     return found

@@ -64,9 +64,9 @@ def make(study, program, results):
             words = [word for name, value in {**options, "grid_dx": f"{dx:.10g}"}.items()
                      for word in ([f"-{name}"] if value is None else [f"-{name}", value])]
             found[mode] += ask(tool, words, ranks)
-            print(f"modelled  {mode}, " + ", ".join(f"{p['ranks']} ranks {p['counted']:.3g} s "
-                                                    f"({p['measured']:.3g} s)"
-                                                    for p in found[mode][-len(ranks):]), flush=True)
+            times = [f"{p['ranks']} ranks {p['counted']:.3g} s ({p['measured']:.3g} s)"
+                     for p in found[mode][-len(ranks):]]
+            print(f"modelled  {mode}, {', '.join(times)}", flush=True)
     (results.folder / FILE).write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

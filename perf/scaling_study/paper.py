@@ -73,8 +73,10 @@ def pairs_of(finding, rows, count):
 
             def place(side, word):
                 numbers = sorted(side) if over_at else both
-                return numbers and side.get(numbers[-1] if word == "most" else numbers[0]
-                                            if word == "least" else int(word)) or None
+                if not numbers:
+                    return None
+                return side.get(numbers[-1] if word == "most"
+                                else numbers[0] if word == "least" else int(word))
             places = ([(of[n], over[n]) for n in both] if at == "each"
                       else [(place(of, at), place(over, over_at or at))])
             yield from ((pair, where)
@@ -112,8 +114,8 @@ def compared(paper, of, over, processor_time, where, count):
     numbers = [ratio, *parts.interval(of["times"], over["times"])]
     return {"at": at, "why": None, "processor_time": processor_time,
             "verdict": UNREAD if paper == "unread" else verdict(low, high, ratio, least, most),
-            "here": dict(zip(("median", "low", "high"), [100 * (1 - 1 / value) if saves and
-                                                         value else value for value in numbers]))}
+            "here": dict(zip(("median", "low", "high"), [
+                100 * (1 - 1 / value) if saves and value else value for value in numbers]))}
 
 
 def bounds(paper):
@@ -175,8 +177,8 @@ def draw(figures, studies):
     for axes, part in zip(grid[0], wanted):
         rows = p[p.part == part]
         if rows.nodes.nunique() == 1:  # ranks of a node in one line
-            rows = rows.assign(curve=[re.sub("(, )?ranks_per_node=[0-9]+", "",
-                                             curve).removeprefix(", ") for curve in rows.curve])
+            others = (re.sub("(, )?ranks_per_node=[0-9]+", "", curve) for curve in rows.curve)
+            rows = rows.assign(curve=[curve.removeprefix(", ") for curve in others])
         what = "time outside MPI" if rows.kind.eq("within").all() else "processor time"
         of_compute = rows.processor.notna().any() and part != "output"
         rows = figures.fair(rows.assign(kind=parts.COMPUTE) if of_compute else rows).sort_values(

@@ -268,8 +268,8 @@ def points(runs):
     points["imbalance"] = points.imbalance.where(
         ~points.kind.isin(["sum", "within", "other"]) & (points.part != SET_UP) &
         (points.fraction >= SMALL))
-    bases = dict(zip(points.index, points.groupby(["machine", "mode", "curve",
-                                                   "part"]).cores.transform("idxmin")))
+    same = points.groupby(["machine", "mode", "curve", "part"])
+    bases = dict(zip(points.index, same.cores.transform("idxmin")))
     scaled = [scaling(point, points.loc[bases[n]]) for n, point in points.iterrows()]
     return points.join(pandas.DataFrame(scaled, index=points.index))
 
@@ -277,8 +277,8 @@ def points(runs):
 def scaling(point, base):
     """Of one row against that of the fewest cores."""
     n = point.cores / base.cores
-    work = (1.0 if pandas.isna(point.cells) or
-            pandas.isna(base.cells) else point.cells / base.cells) / n
+    is_known = not (pandas.isna(point.cells) or pandas.isna(base.cells))
+    work = (point.cells / base.cells if is_known else 1.0) / n
     efficiency = work * base["median"] / point["median"] if point["median"] > 0 else math.nan
     result = {**dict.fromkeys(("speed_up", "efficiency", "efficiency_low", "efficiency_high",
                                "serial_fraction"), math.nan),
@@ -299,8 +299,8 @@ def efficiencies(point, base, cells):
     """POP's metrics, `cells` times those of the base. What needs time that passed is not known
     where cores are shared."""
     scaling = cells * base.useful / point.useful if point.useful > 0 else math.nan
-    efficiency = (point.processor / point.elapsed if point.comparable and
-                  point.elapsed > 0 else math.nan)
+    efficiency = (point.processor / point.elapsed
+                  if point.comparable and point.elapsed > 0 else math.nan)
     return {"communication_efficiency": efficiency,
             "parallel_efficiency": efficiency * point.load_balance, "computation_scaling": scaling,
             "global_efficiency": efficiency * point.load_balance * scaling}

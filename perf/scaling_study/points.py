@@ -6,8 +6,7 @@ import re
 
 from .study_file import StudyError
 
-# grids of weak scaling have 4 k + 1 points: a multigrid on the grid's own points halves its spacing
-# twice
+# grids of weak scaling have 4 k + 1 points, so that multigrid on the grid's own points halves twice
 GRID_STEP = 4
 
 

@@ -2,8 +2,7 @@
 (docs/reference/report.md has the definitions)."""
 import math
 
-# of the time outside MPI in which a processor ran the rank, from which on it had its core for
-# itself
+# part of the time outside MPI in which a processor ran the rank: from here on it had a core alone
 ALONE = 0.95
 
 

@@ -104,8 +104,8 @@ def number_at(folder, where):
         parent, value = (value, entry(value, step.strip("[]"), where) if step.startswith("[")
                          else member(value, step, where))
     if isinstance(value, dict):
-        names = (("median", "low", "high") if "low" in value and
-                 "min" not in value else ("median", "min", "max"))
+        has_ends = "low" in value and "min" not in value
+        names = ("median", "low", "high") if has_ends else ("median", "min", "max")
         value = [member(value, key, where) for key in names]
     else:  # its object may have the ends of the range, too
         value = [value, *(parent.get(f"{step}_{end}") if isinstance(parent, dict) else None

@@ -26,11 +26,10 @@ GRACE = 60.0  # seconds of a job beyond the limit of its run
 LAST_LINES = 12
 TIMED_OUT = (124, 137)  # statuses of `timeout`
 # Of the node where the job begins: load average of a minute; mean frequency of all cores (MHz; 0
-# where the kernel does not say); ticks of the processors that the hypervisor gave to others, and
-# all
-LOAD = ("cut -d' ' -f 1 /proc/loadavg; awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? "
-        "sum / n : 0 }' /proc/cpuinfo; awk '/^cpu / { print $9; for (n = 2; n <= 9; ++n) sum += "
-        "$n; print sum }' /proc/stat")
+# where the kernel does not say); ticks of processors that the hypervisor gave to others; all ticks
+LOAD = ("cut -d' ' -f 1 /proc/loadavg; "
+        "awk -F: '/^cpu MHz/ { sum += $2; n += 1 } END { print n ? sum / n : 0 }' /proc/cpuinfo; "
+        "awk '/^cpu / { print $9; for (n = 2; n <= 9; ++n) sum += $n; print sum }' /proc/stat")
 # Its tasks that run or could run, three times, without the one that looks
 OTHERS = """for n in 1 2 3; do
 awk '{ split($4, tasks, "/"); print tasks[1] - 1 }' /proc/loadavg; sleep 0.05; done"""
@@ -87,13 +86,14 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         files = f"{folder}/{one['name']}"  # what the run writes
         # an empty folder; the machine as a node of the job sees it, for machine.json
         before = (
-            f"mkdir -p {shlex.quote(os.path.dirname(PLAN['scratch']))}; mkdir -m 700 {folder} "
-            f"2>/dev/null; if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit "
-            f"1; fi; rm -rf {files} && mkdir {files}; uname -sr; ({machine.CORES}); "
-            f"{machine.CPU}; df -h --output=fstype,source,size {files} | tail "
-            "-n 1 | tr -s ' '; sort -u /proc/cpuinfo | grep -c 'physical id'; gpus=$(nvidia-smi "
-            "--query-gpu=name --format=csv,noheader 2>/dev/null) || exit 0; echo \"$gpus\" | sort "
-            "| uniq -c | tr -s ' ' | paste -sd,")
+            f"mkdir -p {shlex.quote(os.path.dirname(PLAN['scratch']))}; "
+            f"mkdir -m 700 {folder} 2>/dev/null; "
+            f"if [ -L {folder} ] || ! [ -O {folder} ]; then echo {refused} >&2; exit 1; fi; "
+            f"rm -rf {files} && mkdir {files}; uname -sr; ({machine.CORES}); {machine.CPU}; "
+            f"df -h --output=fstype,source,size {files} | tail -n 1 | tr -s ' '; "
+            "sort -u /proc/cpuinfo | grep -c 'physical id'; "
+            "gpus=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null) || exit 0; "
+            "echo \"$gpus\" | sort | uniq -c | tr -s ' ' | paste -sd,")
         self.prerun_cmds = [f"{on_node(before)} > facts || exit 1", f"({OTHERS}) > others",
                             f"({LOAD}) > load", f"({ENERGY}) > energy", "date +%s.%N > begin"]
         self.executable = "env"
@@ -120,9 +120,8 @@ class StudyRun(rfm.RunOnlyRegressionTest):
         their sums, as many bytes are written raw, and in repetition 0 the step of the same grid is
         compared with the triad."""
         job = self.job
-        job.num_tasks, job.num_tasks_per_node, job.num_cpus_per_task = (self.num_tasks,
-                                                                        self.num_tasks_per_node,
-                                                                        self.num_cpus_per_task)
+        job.num_tasks, job.num_tasks_per_node = self.num_tasks, self.num_tasks_per_node
+        job.num_cpus_per_task = self.num_cpus_per_task
         start, found = f"{job.launcher.run_command(job)} env -C {files}", []
         if self.has("verify"):
             found += [f"{start} {shlex.quote(PLAN['verify'])} > verify 2>&1; echo $? > verified",

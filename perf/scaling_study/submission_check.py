@@ -12,8 +12,8 @@ import statistics
 
 from . import pop
 from .submission import (AS_WRITTEN, BUDGET, FORM, KINDS, OF_PLACES, SHARES, SOLVE, UNKNOWN,
-                         VERSION, figure_of, hash_of, is_disturbed, is_number, moment, points_of, rules_of,
-                         sizes_of, writes, written)
+                         VERSION, figure_of, hash_of, is_disturbed, is_number, moment, points_of,
+                         rules_of, sizes_of, writes, written)
 
 # beginnings of options that may differ
 FREE = ("io_", "grid_p", "grid_cut", "halo", "gpu_aware_mpi", "report", "verbose", "pico_distance")
@@ -33,9 +33,9 @@ DEFAULTS = {
     "ssa_multigrid_smoothing": 4, "ssa_solver": "auto", "ssa_view": False, "theta_ocean": 271.65,
     "till_frozen_below": 30.0, "till_overburden_fraction": 0.05, "till_phi_max": 15.0,
     "till_phi_min": 5.0, "till_subgrid": True, "till_topg_max": 1000.0, "till_topg_min": -1000.0}
+# methods that write one file per name
 METHOD = {"io_format": "null|serial|netcdf4|pnetcdf|hybrid|direct",
           "io_layout": r"default|native|(auto|zslab|box|morton)(:[1-9]\d{0,8})?",
-          # of one file per name
           "io_transport": r"sync|async:([1-9]\d{0,8})(?:\+([1-9]\d{0,8}))?",
           "io_define": "upfront|interleaved"}
 EXTENT = {"dx": 6080e3, "dy": 6080e3, "Lz": 4500.0}  # m, of -init marine

@@ -52,13 +52,13 @@ def of_perf(_, folder):
     """`perf stat -x ;` of each rank, added up; None for what one of them could not count."""
     found = {}
     for path in folder.glob("perf.*"):
-        for value, _, event, *_ in (line.split(";") for line in path.read_text(
-            errors="replace").splitlines() if line.count(";") > 2):
+        lines = path.read_text(errors="replace").splitlines()
+        for value, _, event, *_ in (line.split(";") for line in lines if line.count(";") > 2):
             for name, unit in (PERF[known] for known in PERF if known in event):
                 number = (float(value.replace(",", ".")) * unit if re.fullmatch(r"[0-9.,]+", value)
                           else None)
-                found[name] = (None if number is None or
-                               found.get(name, 0.0) is None else found.get(name, 0.0) + number)
+                so_far = found.get(name, 0.0)
+                found[name] = None if number is None or so_far is None else so_far + number
     return found
 
 
@@ -112,8 +112,9 @@ def of_kokkos(_, folder):
 # in the order in which they stand before the program
 TOOLS = {
     "nsys": Tool(("nsys",), "{0} profile --trace=cuda,nvtx -o {folder}/nsys.{process}", of_nsys),
-    "perf": Tool(("perf",), "{0} stat -x ';' -o "
-                 "{folder}/perf.{process} -e " + ",".join(PERF) + " --", of_perf),
+    "perf": Tool(("perf",),
+                 "{0} stat -x ';' -o {folder}/perf.{process} -e " + ",".join(PERF) + " --",
+                 of_perf),
     "darshan": Tool(("libdarshan.so", "darshan-parser"),
                     "env LD_PRELOAD=\"${{LD_PRELOAD:+$LD_PRELOAD:}}\"{0} "
                     "DARSHAN_LOGFILE={folder}/run.darshan", of_darshan),

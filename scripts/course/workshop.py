@@ -21,7 +21,7 @@ import launcher  # noqa: E402  (sets what lets ranks outnumber cores)
 MPIEXEC = launcher.MPIEXEC
 BUILD = pathlib.Path(os.environ.get("NUNATAK_COURSE_BUILD", SOURCE / "build/course")).absolute()
 DEPS = SOURCE / "build/deps"
-# with the packages of scripts/requirements.txt
+# the one with the packages of scripts/requirements.txt
 PYTHON = next(p for p in (DEPS / "python/bin/python", pathlib.Path(sys.executable)) if p.exists())
 # limit for a check of one submission
 RUN_SECONDS = float(os.environ.get("NUNATAK_COURSE_SECONDS", 60))

@@ -54,7 +54,8 @@ LIBRARIES = {
     "PETSc": r"petsc.*\.h",
     "UDUNITS": r"udunits2\.h",
     "JSON": r"nlohmann/.*",
-    "system": r"(dlfcn|emmintrin|fcntl|link|malloc|poll|unistd|stdio|sys/.*|linux/.*)\.?h?",
+    "system": r"(dlfcn|emmintrin|execinfo|fcntl|link|malloc|poll|unistd|stdio|sys/.*|linux/.*)"
+              r"\.?h?",
 }
 
 

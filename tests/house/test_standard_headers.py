@@ -24,7 +24,8 @@ NAMES = {
     "sstream": r"std::[io]?stringstream\b",
     "string": r"std::(string|to_string)\b",
     "utility": r"std::(exchange|index_sequence|make_index_sequence)\b",
-    "vector": r"std::vector\b",}
+    "vector": r"std::vector\b",
+             }
 # by their documentation
 BRINGS = {"string": {"sstream"}, "cmath": {"Kokkos_Core.hpp"}, "cstdint": {"Kokkos_Core.hpp"}}
 

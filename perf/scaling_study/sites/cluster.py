@@ -20,4 +20,5 @@ site_configuration = {
     "systems": [{"name": "cluster", "descr": "the emulated cluster", "hostnames": [".*"],
                  "partitions": [{"name": "nodes", "scheduler": "local",
                                  "launcher": "nunatak_cluster", "environs": ["builtin"]}]}],
-    "environments": [{"name": "builtin"}],}
+    "environments": [{"name": "builtin"}],
+}

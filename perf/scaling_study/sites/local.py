@@ -26,4 +26,5 @@ site_configuration = {
     "systems": [{"name": "local", "descr": "this machine", "hostnames": [".*"], "partitions": [
         {"name": "here", "scheduler": "local", "launcher": "nunatak_mpiexec",
          "environs": ["builtin"]}]}],
-    "environments": [{"name": "builtin"}],}
+    "environments": [{"name": "builtin"}],
+}

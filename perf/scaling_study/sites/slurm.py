@@ -27,4 +27,5 @@ site_configuration = {
          "launcher": "srun", "environs": ["builtin"],
          "sched_options": {"slurm_job_cancel_reasons": HOPELESS},
          "max_jobs": int(os.environ["NUNATAK_STUDY_AT_ONCE"])}]}],
-    "environments": [{"name": "builtin"}],}
+    "environments": [{"name": "builtin"}],
+}

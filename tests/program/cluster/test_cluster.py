@@ -234,9 +234,9 @@ def test_nothing_is_left_when_a_part_is_killed(cluster):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_nothing_is_left_of_a_start_that_is_interrupted(cluster, number):
+    # SIGINT is ignored where tests run in the background
     start = subprocess.Popen([sys.executable, CLUSTER, "up", "-n", "30", "-l", "200us"],
                              env=cluster.environment, stderr=subprocess.DEVNULL,
-                             # SIGINT is ignored where tests run in the background
                              preexec_fn=lambda: signal.signal(number, signal.SIG_DFL))
     deadline = time.time() + 20
     while not (cluster.folder / "node1.pid").exists() and time.time() < deadline:

@@ -71,7 +71,8 @@ READ = {  # field: stored values and their attributes; the numbers, and how well
         "packed, zero above 0": ("thk", *packed(OWN["thk"], 0.075, 1200.02), OWN["thk"], 0.04),
         "packed ids": ("basins", *packed(IDS, 0.3, 1.0), IDS, 0),
         "no basin is a fill value": ("basins", np.where(ICE, 3, 0).astype("i1"),
-                                     {"_FillValue": np.int8(0)}, np.where(ICE, 3, 0), 0),}
+                                     {"_FillValue": np.int8(0)}, np.where(ICE, 3, 0), 0),
+}
 
 
 @pytest.mark.parametrize("case", READ)
@@ -118,7 +119,8 @@ UNUSED = {
     "ocean": ({"theta_ocean": np.where(ICE, np.nan, 272.0),
                "salinity_ocean": np.where(ICE, np.nan, 35.0)}, ("-ocean", "none")),
     "basins": ({"basins": np.where(ICE, 1.0, np.nan)}, ("-ocean", "none")),
-    "sliding": ({"tauc": np.where(ICE, 1e5, np.nan), "u_ssa": np.where(ICE, 0.0, np.nan)}, ()),}
+    "sliding": ({"tauc": np.where(ICE, 1e5, np.nan), "u_ssa": np.where(ICE, 0.0, np.nan)}, ()),
+}
 
 
 @pytest.mark.parametrize("case", UNUSED)
@@ -165,7 +167,8 @@ MAPPINGS = {
     "no pole": ("mapping", {k: v for k, v in POLAR.items() if "origin" not in k},
                 "lacks latitude_of_projection_origin: no lat and lon"),
     "no variable": ("Polar Stereographic", POLAR,
-                    "'Polar Stereographic' is not a variable of the file: no lat and lon"),}
+                    "'Polar Stereographic' is not a variable of the file: no lat and lon"),
+}
 
 
 @pytest.mark.parametrize("case", MAPPINGS)
@@ -184,7 +187,8 @@ REFUSED = {
                          ("'basins'", "from 0 to 1000")),
     "months of the bed": ("topg", MONTHS, {}, ("'topg'", "expected one record, found 12")),
     "months of basins": ("basins", MONTHS, {}, ("'basins'", "expected one record, found 12")),
-    "no unit": ("thk", OWN["thk"], {"units": "\0"}, ("units '' cannot be converted to 'm'",)),}
+    "no unit": ("thk", OWN["thk"], {"units": "\0"}, ("units '' cannot be converted to 'm'",)),
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -19,7 +19,8 @@ RUNS = {
     "double": (2, *MARINE, "-ssa_multigrid_precision", "double", "-pico_distance", "sweep"),
     "petsc": (2, *MARINE, *PETSC, "-ssa_solver", "petsc"),
     "shelf": (1, "-init", "shelf", "-run_steps", "1"),
-    "dome": (2, "-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2"),}
+    "dome": (2, "-init", "dome", "-grid_Mx", "21", "-grid_Mz", "5", "-run_steps", "2"),
+}
 
 
 @pytest.fixture

@@ -134,7 +134,8 @@ COARSE = {"antarctica.yaml": ("-i", "antarctica.nc", "-grid_dx", "80km", "-run_s
           "greenland.yaml": ("-i", "greenland.nc", "-run_steps", "1", "-run_years", "1"),
           "halfar.yaml": ("-grid_dx", "120km", "-run_years", "200"),
           "marine.yaml": ("-grid_dx", "64km", "-run_years", "1"),
-          "stream.yaml": ("-grid_My", "41"),}
+          "stream.yaml": ("-grid_My", "41"),
+}
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in (ROOT / "inputs").glob("*.yaml")))

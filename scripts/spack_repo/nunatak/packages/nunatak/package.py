@@ -43,7 +43,8 @@ class Nunatak(CMakePackage):
                             "OpenMP" if self.spec.satisfies("+openmp") else "Serial"),
                 self.define_from_variant("NUNATAK_TESTS", "tests"),
                 self.define("NUNATAK_PERF", False),
-                self.define("NUNATAK_UNITY", True),]
+                self.define("NUNATAK_UNITY", True),
+        ]
 
     # `spack test run nunatak`: one process, in a folder of its own
     def test_run(self):
