@@ -8,6 +8,7 @@
 #include "kernels/grid/array.hpp"
 #include "kernels/grid/list.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
@@ -68,6 +69,18 @@ inline int cut_row(const Code* row, int xm, Segment* list) {
   return n + 1;
 }
 
+/// The number of segments, vectorised: byte sums over 128 cells.
+inline int count_segments(const Code* row, int xm) {
+  int n = 1;
+  for (int i = 2; i <= xm; i += 128) {
+    std::uint8_t changes = 0;
+    for (int k = i; k < std::min(i + 128, xm + 1); ++k)
+      changes = static_cast<std::uint8_t>(changes + (row[k] != row[k - 1]));
+    n += changes;
+  }
+  return n;
+}
+
 /// Cuts the owned cells of `codes` into segments. Host memory. Ghosts are not read.
 inline void find_segments(const Patch& patch, const SharedArray2<Code>& codes, Segments& segments) {
   if (patch.xm > longest_row)
@@ -78,10 +91,17 @@ inline void find_segments(const Patch& patch, const SharedArray2<Code>& codes, S
   };
   auto& list = segments.list;
   segments.row.assign(static_cast<std::size_t>(patch.ym) + 2, 0);
+  const auto most_of_row = static_cast<std::size_t>(patch.xm) + 1;
   std::size_t found = 0;
-  list.resize(static_cast<std::size_t>(patch.cells()) + 1); // at most; memory that is not touched
+  list.resize(list.capacity());
   for (int j = 1; j <= patch.ym; ++j) {
     segments.row[j] = static_cast<int>(found);
+    if (found + most_of_row > list.size()) { // counted once to allocate once
+      std::size_t wanted = found + most_of_row;
+      for (int k = j; k <= patch.ym; ++k)
+        wanted += static_cast<std::size_t>(count_segments(row(k), patch.xm));
+      list.resize(wanted);
+    }
     found += static_cast<std::size_t>(cut_row(row(j), patch.xm, list.data() + found));
   }
   segments.row[static_cast<std::size_t>(patch.ym) + 1] = static_cast<int>(found);
