@@ -144,8 +144,10 @@ class Figures:
                                   ("†", "cores are shared", rows.shared_cores),
                                   ("‡", "disturbed", rows.disturbed)):
             has_mark = [marks is None or mark in marks[cores] for cores in rows.cores[found]]
+            # in processor time points on shared cores are compared
+            is_hollow = not all(has_mark) and not (mark == "†" and self.in_processor_time)
             words += [f"{mark} {text}"] if any(has_mark) else []
-            words += [f"hollow: {text}"] if not all(has_mark) else []
+            words += [f"hollow: {text}"] if is_hollow else []
         return self.unit + "".join(f"   ({text})" for text in words)
 
     def times_axis(self, axes):
