@@ -55,8 +55,7 @@ def move(cells, to, ghosts, source):
 def fill_ghosts(g, a):
     """Columns first, then rows with the ghosts at their ends: corners need no messages of their
     own."""
-    # lab 11 begin: columns to west and east, then rows to south and north | stub: sys.exit("lab 11:
-    # not written yet")
+    # lab 11 begin: west and east, then south and north | stub: sys.exit("lab 11: not written yet")
     move(a[1:-1, 1], g.west, a[1:-1, -1], g.east)
     move(a[1:-1, -2], g.east, a[1:-1, 0], g.west)
     move(a[1, :], g.south, a[-1, :], g.north)
@@ -93,8 +92,7 @@ def flux(H_a, H_b, s, t):
 def fluxes(g, H):
     """q_x (ym, xm + 1) and q_y (ym + 1, xm) on all faces of the owned cells, and the largest
     diffusivity. Needs ghosts of H."""
-    # lab 11 begin: q_x, q_y and D_max of all faces, by flux() | stub: sys.exit("lab 11: not written
-    # yet")
+    # lab 11 begin: q_x, q_y and D_max, by flux() | stub: sys.exit("lab 11: not written yet")
     along_y, along_x = H[2:, :] - H[:-2, :], H[:, 2:] - H[:, :-2]  # over two cells
     west, east = H[1:-1, :-1], H[1:-1, 1:]
     q_x, D_x = flux(west, east, (east - west) / g.dx,
