@@ -189,12 +189,10 @@ public:
   /// Reports the work on a local rank, in visits of cells, for virtual clocks. Not collective.
   virtual void work(int local, std::int64_t visits, Work loop = Work::ssa) {
     (void)local, (void)loop;
-    count([visits](Traffic& t) { t.work += visits; });
+    m_traffic.work += visits;
   }
 
 protected:
-  template <class F> void count(const F& add) { add(m_traffic); }
-
   Decomposition m_decomposition;
   Traffic m_traffic;
 

@@ -57,15 +57,11 @@ protected:
     }
     for (const HaloLoops::Message& m : m_loops.outgoing()) {
       MPI_Isend(at(out, m), size(m), MPI_BYTE, m.rank, halo_tag(m.dx, m.dy), comm(), next());
-      if (m.rank == first()) continue;
-      count([&](Traffic& t) {
-        t.messages += 1;
-        t.bytes += size(m);
-      });
+      if (m.rank != first()) count_message(size(m));
     }
     MPI_Waitall(n_requests, requests.data(), MPI_STATUSES_IGNORE);
     m_loops.unpack(arrays, in);
-    count([](Traffic& t) { t.exchanges += 1; });
+    m_traffic.exchanges += 1;
   }
 
 private:

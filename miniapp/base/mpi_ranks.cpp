@@ -64,7 +64,7 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
       out = pack(p, owned_strip(p, dx, dy), mine, first);
       MPI_Isend(first, static_cast<int>(out - first), MPI_BYTE, to, halo_tag(dx, dy), m_comm,
                 next());
-      if (to != m_rank) count([&](Traffic& t) { t.messages += 1, t.bytes += out - first; });
+      if (to != m_rank) count_message(out - first);
     }
   });
   MPI_Waitall(n_requests, requests.data(), MPI_STATUSES_IGNORE);
@@ -73,7 +73,7 @@ void MpiRanks::fill_ghosts(const std::vector<Ghosted>& mine) {
     if (from >= 0) at = unpack(p, ghost_strip(p, -dx, -dy), mine, at);
   });
   // lab 1 end
-  count([](Traffic& t) { t.exchanges += 1; });
+  m_traffic.exchanges += 1;
 }
 
 void MpiRanks::reduce(std::vector<std::int64_t>& values, MPI_Op op) {
@@ -131,10 +131,7 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out,
   for (const Packet& packet : out[0]) {
     MPI_Isend(packet.words.data(), static_cast<int>(packet.words.size()), MPI_INT, packet.rank,
               exchange_tag, m_comm, &m_requests[n++]);
-    count([&](Traffic& t) {
-      t.messages += 1;
-      t.bytes += static_cast<std::int64_t>(packet.words.size() * sizeof(int));
-    });
+    count_message(static_cast<std::int64_t>(packet.words.size() * sizeof(int)));
   }
   MPI_Waitall(static_cast<int>(n), m_requests.data(), m_statuses.data());
   for (std::size_t p = 0; p < incoming.size(); ++p) {
@@ -142,7 +139,7 @@ void MpiRanks::exchange(const std::vector<std::vector<Packet>>& out,
     MPI_Get_count(&m_statuses[p], MPI_INT, &words);
     incoming[p].words.resize(static_cast<std::size_t>(words));
   }
-  count([](Traffic& t) { t.exchanges += 1; });
+  m_traffic.exchanges += 1;
 }
 
 class MpiRanks::MpiGroup final : public Group {
@@ -168,7 +165,8 @@ public:
   void start_max(const std::vector<std::int64_t>& values) override {
     m_mine = values[0];
     MPI_Iallreduce(&m_mine, &m_maximum, 1, MPI_INT64_T, MPI_MAX, m_comm, &m_request);
-    m_ranks.count([](Traffic& t) { t.lagged += 1, t.collective_bytes += sizeof(std::int64_t); });
+    m_ranks.m_traffic.lagged += 1;
+    m_ranks.m_traffic.collective_bytes += sizeof(std::int64_t);
   }
   std::int64_t finish_max() override {
     MPI_Wait(&m_request, MPI_STATUS_IGNORE);

@@ -43,15 +43,17 @@ protected:
   virtual void fill_ghosts(const std::vector<Ghosted>& arrays);
   /// The tag of a ghost message in the direction (dx, dy), each -1, 0 or 1.
   static int halo_tag(int dx, int dy) { return 17 + (dy + 1) * 3 + dx + 1; }
+  void count_message(std::int64_t bytes) {
+    m_traffic.messages += 1;
+    m_traffic.bytes += bytes;
+  }
 
 private:
   class MpiGroup;
   void reduce(std::vector<std::int64_t>& values, MPI_Op op);
   void count_collective(std::size_t bytes) {
-    count([bytes](Traffic& t) {
-      t.collectives += 1;
-      t.collective_bytes += static_cast<std::int64_t>(bytes);
-    });
+    m_traffic.collectives += 1;
+    m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
   }
   MPI_Comm m_comm;
   int m_rank = 0;

@@ -128,8 +128,8 @@ void require_writable(const NamedFile& file, bool overwrite) {
 } // namespace
 
 bool lies_in(const std::string& path, const std::string& folder) {
-  std::error_code none; // behind links, too, where there is a file
-  const fs::path there = fs::exists(path, none) ? fs::canonical(path, none) : resolved(path);
+  std::error_code none;
+  const fs::path there = fs::weakly_canonical(resolved(path), none); // behind links, too
   return !path.empty() &&
          (is_one_place(folder_of(path), folder) || is_one_place(folder_of(there), folder));
 }

@@ -82,7 +82,7 @@ io::Block block_of(const Patch& p, bool columns, const Array& array, bool levels
   return block;
 }
 
-/// All variables, with one record.
+/// The bytes of all variables, with one record.
 double bytes_of(const io::Schema& schema) {
   double bytes = 0.0;
   for (std::size_t v = 0; v < schema.variables.size(); ++v)

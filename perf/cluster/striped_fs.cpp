@@ -43,7 +43,7 @@ struct FileSystem {
     answers.wait();
   }
 
-  /// The file had `size` bytes before.
+  /// Moves bytes of a file that had `size` bytes before.
   void move(Operation operation, std::uint64_t file, Extent bytes, std::uint64_t size) const {
     Answers answers;
     for_each_piece(file, bytes, stripe, servers.size(), [&](const Piece& piece) {

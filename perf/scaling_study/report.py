@@ -8,12 +8,13 @@ the page and on stderr and makes the exit status 1; the rest is reported.
 import json
 import math
 import pathlib
-import re
 import sys
 
 import pandas
 
-from . import as_pism, ladder, law, load, metrics, model, page, paper, parts, plots, tools, work
+from . import (as_pism, ladder, law, load, metrics, model, page, paper, parts, plots, study_file,
+               tools, work)
+from .points import of_output
 
 
 STOLEN = 0.02  # of the processor time, from which on steal is named
@@ -73,14 +74,13 @@ def make(folder, studies, complaints):
 
 def computes_alike(vary):
     """Does what varies change nothing but how output is written?"""
-    for key, values in vary.items():
-        for value in values.values() if isinstance(values, dict) else [{key: ""}]:
-            # options in either way of a study: keys, or -name value
-            names = (value if isinstance(value, dict)
-                     else re.findall(r"(?<!\S)-([A-Za-z]\w*)", str(value)))
-            if not all(name.lstrip("-").startswith("io_") for name in names):
-                return False
-    return True
+    if not vary:
+        return True
+    try:
+        found = study_file.vary_of(study_file.Check("study.yaml", "vary", paper.texts_of(vary)))
+    except study_file.StudyError:  # of a file that is not as `perf/study run` wrote it
+        return False
+    return all(of_output(name, labels) for name, labels in found.items())
 
 
 def describe(studies, runs):

@@ -39,7 +39,7 @@ io::Schema with_attributes(bool is_cdf2) {
   return s;
 }
 
-/// The offsets of variables that are defined `interleaved`, in the order in which they are put.
+/// What a file says of itself; variables defined `interleaved` are in it in the order of puts.
 void check_metadata(const std::string& path, const io::Schema& schema, bool interleaved) {
   const io::Reader in(path, MPI_COMM_WORLD);
   const std::map<Type, std::string> types = {{Type::int8, "byte"},     {Type::int16, "short"},

@@ -30,7 +30,7 @@ struct Level {
   Level(const Decomposition& d, const std::vector<Array2<int>>& active) : ranks(d) {
     for (int n = 0; n < ranks.local_size(); ++n) parts.emplace_back(ranks.patch(n), active[n]);
   }
-  /// Rows of n values per cell.
+  /// Updates the ghosts of rows of n values per cell.
   template <class F> void update_ghosts(int n, const F& rows_of) {
     std::vector<int> members(parts.size());
     std::iota(members.begin(), members.end(), 0);

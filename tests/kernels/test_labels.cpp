@@ -41,7 +41,7 @@ Fill fill_of(const Grid<Code>& codes, Code mask) {
   return fill;
 }
 
-/// Checks a mask whose components are all numbered, or those with a flag of `numbered`.
+/// A mask whose components are all numbered, or those with a flag of `numbered`.
 LabelMask mask_of(Code bit, bool all, std::int64_t numbered = 0) {
   const auto flags = [](Code c) { return c & attaching ? attached : std::int64_t{0}; };
   if (bit == in_mask) return {[](Code c) { return (c & in_mask) != 0; }, flags, all, numbered};

@@ -49,20 +49,21 @@ public:
 
   void launch_ghosts(const std::vector<std::vector<Ghosted>>& arrays) override {
     const Communication communication(m_clock);
-    if (m_halo == Halo::loops) {
-      exchange_by_loops(arrays);
-    } else if (m_halo == Halo::apart && arrays[0].size() > 1) {
+    if (m_halo == Halo::apart) {
       for (std::size_t n = 0; n < arrays[0].size(); ++n) {
         std::vector<std::vector<Ghosted>> one;
         for (const auto& of_rank : arrays) one.push_back({of_rank[n]});
         exchange_on_host(by_level(m_decomposition, 0, one));
-        count([](Traffic& t) { t.exchanges += 1; });
+        m_traffic.exchanges += 1;
       }
       return;
+    }
+    if (m_halo == Halo::loops) {
+      exchange_by_loops(arrays);
     } else {
       exchange_on_host(by_level(m_decomposition, 0, arrays));
     }
-    count([](Traffic& t) { t.exchanges += 1; });
+    m_traffic.exchanges += 1;
   }
 
   void sum(std::vector<std::vector<std::int64_t>>& values) override {
@@ -81,10 +82,8 @@ public:
     std::vector<std::int64_t> all;
     for (const auto& c : contributions) all.insert(all.end(), c.begin(), c.end());
     for (const std::size_t bytes : {m_all.size() * sizeof(int), all.size() * sizeof(all[0])}) {
-      count([bytes](Traffic& t) { // the lengths, then the contents
-        t.collectives += 1;
-        t.collective_bytes += static_cast<std::int64_t>(bytes);
-      });
+      m_traffic.collectives += 1; // the lengths, then the contents
+      m_traffic.collective_bytes += static_cast<std::int64_t>(bytes);
       if (m_clock)
         m_clock->collective(
             m_all, m_clock->machine().gather_all(local_size(), static_cast<double>(bytes)));
@@ -108,7 +107,7 @@ public:
                              std::to_string(sent) + " sent");
     }
     if (m_clock) m_clock->deliver();
-    count([](Traffic& t) { t.exchanges += 1; });
+    m_traffic.exchanges += 1;
   }
 
   std::unique_ptr<Group> group(std::vector<int> members) override {
@@ -235,10 +234,8 @@ private:
         throw std::logic_error("group of ranks: expected no maximum in progress, found one");
       m_maximum = values[members().at(0)];
       for (const int rank : members()) m_maximum = std::max(*m_maximum, values[rank]);
-      m_ranks.count([this](Traffic& t) {
-        t.lagged += 1;
-        t.collective_bytes += 8 * size();
-      });
+      m_ranks.m_traffic.lagged += 1;
+      m_ranks.m_traffic.collective_bytes += 8 * size();
       auto& clock = m_ranks.m_clock;
       if (!clock) return;
       m_work.clear();
@@ -269,10 +266,8 @@ private:
   };
 
   void count_message(int from, int to, std::size_t bytes) {
-    count([bytes](Traffic& t) {
-      t.messages += 1;
-      t.bytes += static_cast<std::int64_t>(bytes);
-    });
+    m_traffic.messages += 1;
+    m_traffic.bytes += static_cast<std::int64_t>(bytes);
     if (m_clock) m_clock->send(from, to, static_cast<std::int64_t>(bytes));
   }
 
@@ -302,10 +297,8 @@ private:
     }
     for (std::size_t r = 1; r < values.size(); ++r) values[r] = values[0];
     const std::size_t bytes = sizeof(T) * values[0].size();
-    count([&](Traffic& t) {
-      t.collectives += 1;
-      t.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
-    });
+    m_traffic.collectives += 1;
+    m_traffic.collective_bytes += static_cast<std::int64_t>(bytes * values.size());
     if (m_clock)
       m_clock->collective(m_all,
                           m_clock->machine().reduction(local_size(), static_cast<double>(bytes)));

@@ -60,11 +60,9 @@ private:
       NUNATAK_PETSC(PetscSFBcastBegin(m_scatter, cell->second, cells, cells, MPI_REPLACE));
       NUNATAK_PETSC(PetscSFBcastEnd(m_scatter, cell->second, cells, cells, MPI_REPLACE));
       if (m_wide) copy_stretches(array, false);
-      count([&](Traffic& t) {
-        t.exchanges += 1;
-        t.messages += m_messages;
-        t.bytes += m_cells * static_cast<std::int64_t>(bytes);
-      });
+      m_traffic.exchanges += 1;
+      m_traffic.messages += m_messages;
+      m_traffic.bytes += m_cells * static_cast<std::int64_t>(bytes);
     }
   }
 
