@@ -78,8 +78,9 @@ int run(const Session& session, Options& options, const std::string& command) {
   report.add(
       {{"steps", clock.steps()}, {"years", clock.years()}, {"mass_budget", summary.report()}});
   report.add({{"output", output.report()}, {"ended_early", early.reason()}});
-  report.finish(timers, log);
-  return clock.finished() ? 0 : early.report(clock.text(), state);
+  const int status = clock.finished() ? 0 : early.report(clock.text(), state);
+  report.finish(timers, log); // may fail: the state has been named
+  return status;
 }
 
 } // namespace

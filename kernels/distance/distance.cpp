@@ -21,26 +21,8 @@ const std::vector<DistanceSolver>& distance_solvers() {
   return all;
 }
 
-std::string distance_solver_names(const std::string& separator) {
-  std::string names;
-  for (const DistanceSolver& solver : distance_solvers())
-    names += (names.empty() ? "" : separator) + solver.name;
-  return names;
-}
-
-std::string distance_solver_docs() {
-  std::string docs;
-  for (const DistanceSolver& solver : distance_solvers())
-    docs += (docs.empty() ? "" : "; ") + solver.name + ": " + solver.doc;
-  return docs;
-}
-
 const DistanceSolver& distance_solver(const std::string& name) {
-  for (const DistanceSolver& solver : distance_solvers()) {
-    if (solver.name == name) return solver;
-  }
-  throw std::invalid_argument("distance solver '" + name + "': expected one of " +
-                              distance_solver_names(", "));
+  return row_of(distance_solvers(), name, "distance solver");
 }
 
 Distances::Distances(Ranks& ranks, const std::string& solver, const DistanceOptions& options) {

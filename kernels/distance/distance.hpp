@@ -10,15 +10,12 @@
 #pragma once
 
 #include "kernels/distance/types.hpp"
+#include "kernels/grid/choices.hpp"
 
 namespace nunatak {
 
 /// All solvers. Those that count steps give the same bits on any decomposition.
 const std::vector<DistanceSolver>& distance_solvers();
-/// The names, joined by `separator`: "sweep|bfs|...".
-std::string distance_solver_names(const std::string& separator);
-/// Names and descriptions for -help: "sweep: ...; bfs: ...".
-std::string distance_solver_docs();
 /// Throws invalid_argument if the table has no such name.
 const DistanceSolver& distance_solver(const std::string& name);
 

@@ -1,6 +1,8 @@
 // Levels of multigrid.hpp, their operators, and the cycle, instantiated once.
 #include "kernels/multigrid/multigrid.hpp"
 
+#include "kernels/multigrid/one_level.hpp"
+
 #include <algorithm>
 #include <numeric>
 
@@ -191,6 +193,11 @@ template <class Real> void Multigrid<Real>::count_unknowns(Ranks& ranks) {
 }
 
 template <class Real> std::string Multigrid<Real>::describe() const {
+  return "multigrid: Chebyshev smoothing of degree " + std::to_string(m_options.smoothing) +
+         ", on coarse grids one more; levels (unknown cells): " + levels();
+}
+
+template <class Real> std::string Multigrid<Real>::levels() const {
   std::string text;
   std::size_t grid = 0;
   int ranks = 1;
@@ -274,7 +281,8 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
       const Turn turn(m_all, level.holders.member(0));
       m_coarse.cycle();
     }
-    for (; l + 1 < m_levels.size(); ++l) work(m_levels[l], visits_of_smoothing(m_levels[l]));
+    for (; l + 1 < m_levels.size(); ++l)
+      work(m_levels[l], visits_of_smoothing(m_levels[l].polynomial));
     work(m_levels[l], visits_of_bottom);
     if (with_residual) { // it is the only level
       update_solution(level);
@@ -320,7 +328,7 @@ template <class Real> void Multigrid<Real>::cycle(std::size_t l, bool with_resid
   work(level, visits_of_product, 1, ring - 1);
   relax(level, ring - 1, with_residual);
   for (const int n : level.holders.locals()) level.passes[n].run();
-  work(level, visits_of_smoothing(level));
+  work(level, visits_of_smoothing(level.polynomial));
 }
 
 template <class Real> void Multigrid<Real>::relax(Level& level, int ring, bool with_residual) {
@@ -346,28 +354,7 @@ template <class Real>
 void Multigrid<Real>::smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
                              const std::vector<int>& counts) {
   Level& level = m_levels[0];
-  const Chebyshev polynomial{local_degree};
-  ChebyshevSteps factors(polynomial);
-  std::vector<NinePoint<Real>> parts = level.parts; // of the same arrays
-  std::vector<Passes<Real>> passes(parts.begin(), parts.end());
-  for (const int n : level.holders.locals()) {
-    parts[n].choose(chosen[n], counts[n]);
-    Kokkos::deep_copy(Exec(), parts[n].d.memory, Real(0)); // given a space it does not wait
-    Kokkos::deep_copy(Exec(), parts[n].e.memory, Real(0));
-    invert_diagonal(passes[n], 0);
-    start_from_zero(passes[n], polynomial);
-  }
-  const auto steps = [&parts](std::size_t n) -> CellValues<Real> { return parts[n].d; };
-  for (int k = 1; k < polynomial.degree; ++k) {
-    factors.next();
-    for (const int n : level.holders.locals()) passes[n].run();
-    level.halo.move(2, steps, steps);
-    for (const int n : level.holders.locals()) step(passes[n], factors, 0);
-  }
-  for (const int n : level.holders.locals()) {
-    move(passes[n]);
-    passes[n].run();
-  }
+  smooth_chosen(level.holders, level.halo, level.parts, chosen, counts);
 }
 
 template class Multigrid<float>;

@@ -38,6 +38,7 @@
 
 #include "kernels/grid/ranks.hpp"
 #include "kernels/multigrid/coarse_levels.hpp"
+#include "kernels/multigrid/preconditioner.hpp"
 #include "kernels/multigrid/smoother.hpp"
 #include "kernels/multigrid/transfer.hpp"
 
@@ -47,15 +48,7 @@
 
 namespace nunatak {
 
-struct MultigridOptions {
-  /// degree of the smoother on the finest grid, at least 1; one more on coarser grids
-  int smoothing = 4;
-  int gather = 200; ///< a small grid of at most N unknown cells is on one rank
-  int bottom = 25;  ///< at most N unknown cells on the last level, if a coarser grid exists
-  int share = 4;    ///< patches with fewer unknown cells per rank are merged
-};
-
-template <class Real> class Multigrid {
+template <class Real> class Multigrid final : public Preconditioner<Real> {
 public:
   /// `ranks` must outlive this object. dx, dy: grid spacing (m; only the ratio matters), for
   /// semicoarsening. active[local]: 1 in unknown cells, in owned cells and ghosts. Collective: two
@@ -63,23 +56,20 @@ public:
   Multigrid(Ranks& ranks, double dx, double dy, const std::vector<Array2<int>>& active,
             const MultigridOptions& options);
 
-  /// The finest level: fill A in its owned unknowns, set_operator(); set b, cycle(), read x.
-  NinePoint<Real>& finest(int n) { return m_levels[0].parts[n]; }
+  /// Members of Preconditioner; x of apply() is of one cycle, without extra communication for the
+  /// residual unless the finest level has one ring.
+  NinePoint<Real>& finest(int n) override { return m_levels[0].parts[n]; }
   /// Coarse operators and last inverse: an exchange per level on several ranks, a round per merge.
-  void set_operator();
-  /// x = (approximate inverse of A) b on the finest level. Communication: see above.
-  void cycle() { cycle(0, false); }
-  /// The same, and r = b - A x; no extra exchange, unless the finest level has one ring.
-  void cycle_with_residual() { cycle(0, true); }
-
-  /// The same for some cells of the finest level, by a smoother; x is unchanged elsewhere.
-  /// chosen[n]: counts[n] positions in finest(n).cells. Needs A and b there; the next cycle needs
-  /// set_operator(). One exchange.
-  void smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen, const std::vector<int>& counts);
+  void set_operator() override;
+  void apply(bool with_residual) override { cycle(0, with_residual); }
+  /// One exchange.
+  void smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
+              const std::vector<int>& counts) override;
+  std::string describe() const override;
 
   /// "381 x 381 (52925) on 64 ranks, 191 x 191 (13760), ...": points and unknown cells of each
   /// level, and its number of ranks where it changes. Levels of this process: on rank 0 all.
-  std::string describe() const;
+  std::string levels() const;
 
 private:
   enum class Next { coarser, merged, none };
@@ -119,11 +109,6 @@ private:
   static constexpr int visits_of_bottom = 17;
   static constexpr int visits_of_inverse = 1;
   static constexpr int visits_of_operator = 50;
-  static constexpr int visits_of_product = 8;
-  static int visits_of_smoothing(const Level& level) {
-    return 4 + visits_of_product * level.polynomial.degree;
-  }
-  static constexpr int local_degree = 2; ///< of smooth()
 
   /// Runs the passes of the level first, unless it has no neighbour.
   void update_ghosts(Level& level, int width, Rows<Real> NinePoint<Real>::*rows);

@@ -33,6 +33,10 @@ struct Chebyshev {
   constexpr double delta() const { return 0.5 * (high() - low()); }
 };
 
+/// Work per unknown cell, in visits (Work::ssa): of a product with A, of smoothing.
+constexpr int visits_of_product = 8;
+constexpr int visits_of_smoothing(const Chebyshev& p) { return 4 + visits_of_product * p.degree; }
+
 /// keep and push of the next step, beginning with the second one.
 struct ChebyshevSteps {
   double theta, delta, rho = delta / theta, keep = 0.0, push = 0.0;

@@ -1,7 +1,7 @@
 // The linear systems of the SSA: flexible conjugate gradients (Notay 2000, SIAM J. Sci. Comput. 22,
-// 1444), preconditioned by a cycle M of kernels/multigrid/, which is not symmetric. Each direction
-// p is A-orthogonal to the one before. One reduction per iteration, as in Chronopoulos and Gear
-// (1989, J. Comput. Appl. Math. 25, 153):
+// 1444) with a preconditioner M of kernels/multigrid/, which need not be symmetric (a cycle of the
+// multigrid is not). Each direction p is A-orthogonal to the one before. One reduction per
+// iteration, as in Chronopoulos and Gear (1989, J. Comput. Appl. Math. 25, 153):
 //
 //   r = b                               one iteration:  u = M r, w = A u
 //                                       reduction:      r.u, w.u, u.s, r.w, r.s, w.w, w.s
@@ -9,20 +9,22 @@
 //   p.s   = w.u + beta u.s
 //   alpha = r.u / p.s                   y += alpha p,    r -= alpha s
 //
-// A u costs nothing extra: the cycle ends with the residual r - A u. The matrix is therefore stored
-// once, in the precision of the multigrid. |r| after the step is known before the next cycle, from
-// the sums of the reduction:
+// A u costs nothing extra: M ends with the residual r - A u. The matrix is therefore stored once,
+// in the precision of M. |r| after the step is known before M is applied again, from the sums of
+// the reduction:
 //   r.r <- r.r - 2 alpha (r.w + beta r.s) + alpha^2 s.s,     s.s <- w.w + 2 beta w.s + beta^2 s.s
 // Sums are reproducible (kernels/grid/reproducible_sum.hpp), and everything else is cell by cell:
 // the solution has the same bits on every decomposition.
 #pragma once
 
 #include "kernels/grid/reproducible_sum.hpp"
-#include "kernels/multigrid/multigrid.hpp"
 #include "kernels/ssa/assembly.hpp"
+#include "kernels/ssa/preconditioners.hpp"
+#include "kernels/ssa/solver.hpp"
 
 #include <array>
 #include <cmath>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,7 +40,7 @@ public:
   virtual void set_matrix(const std::vector<Array2<double>>& u,
                           const std::vector<Array2<double>>& v, ssa::Linearisation how) = 0;
   /// Computes y with |b - A y| <= tolerance |b|. Returns the iterations, or -1 after `most` or if
-  /// the matrix is not positive. Collective: one reduction and one cycle per iteration.
+  /// the matrix is not positive. Collective: one reduction and one M per iteration.
   virtual int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
                     int most) = 0;
   /// Adds to y (`first`: sets it to) a step for the residual b in the chosen cells alone, by
@@ -47,17 +49,19 @@ public:
   virtual void smooth_chosen(const std::vector<Array2<double>>& u,
                              const std::vector<Array2<double>>& v, const std::vector<List>& b,
                              const std::vector<List>& y, bool first) = 0;
-  virtual std::string describe() const = 0; ///< describes the levels
+  virtual std::string describe() const = 0; ///< its precision and preconditioner
 };
 
-/// Real: type of the matrix, the cycle and the vectors of the iteration.
+/// Real: type of the matrix, the preconditioner and the vectors of the iteration.
 template <class Real> class SsaConjugateGradients final : public SsaLinearSolver {
 public:
   /// For the current unknowns of `assembly`. Collective.
   SsaConjugateGradients(Ranks& ranks, SsaAssembly& assembly, double dx, double dy,
-                        const MultigridOptions& options)
+                        const SsaOptions& options)
       : m_ranks(ranks), m_assembly(assembly),
-        m_multigrid(ranks, dx, dy, unknown_cells(assembly, ranks.local_size()), options) {
+        m_M(row_of(preconditioners<Real>(), options.preconditioner, "preconditioner")
+                .make(ranks, dx, dy, unknown_cells(assembly, ranks.local_size()),
+                      options.multigrid)) {
     for (const int local : ranks.locals()) {
       const auto n = 2 * static_cast<std::size_t>(assembly.patch(local).unknowns());
       m_vectors.push_back(
@@ -69,11 +73,11 @@ public:
                   ssa::Linearisation how) override {
     for (const int local : m_ranks.locals()) {
       const auto n = static_cast<std::size_t>(local);
-      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how,
-                    m_multigrid.finest(local).rows_of_owned(), true);
+      ssa::jacobian(m_assembly.patch(local), u[n], v[n], how, m_M->finest(local).rows_of_owned(),
+                    true);
       m_ranks.work(local, visits_of_matrix * m_assembly.patch(local).unknowns());
     }
-    m_multigrid.set_operator();
+    m_M->set_operator();
   }
 
   int solve(const std::vector<List>& b, const std::vector<List>& y, double tolerance,
@@ -81,7 +85,7 @@ public:
     for (const int local : m_ranks.locals()) start(local, b, y);
     double rr = 0.0, rr_first = 0.0, ss = 0.0, ps = 1.0;
     for (int n = 0; n < most; ++n) {
-      m_multigrid.cycle_with_residual();
+      m_M->apply(true);
       const auto [ru, wu, us, rw, rs, ww, ws, rr_now] = dot_products();
       rr = rr_now;
       if (n == 0) rr_first = rr;
@@ -109,21 +113,21 @@ public:
     for (const int local : m_ranks.locals()) {
       const auto n = static_cast<std::size_t>(local);
       const SsaPatch& p = m_assembly.patch(local);
-      ssa::jacobian(p, u[n], v[n], ssa::Linearisation::weighted,
-                    m_multigrid.finest(local).rows_of_owned(), true);
+      ssa::jacobian(p, u[n], v[n], ssa::Linearisation::weighted, m_M->finest(local).rows_of_owned(),
+                    true);
       take_residual(local, b[n]);
       chosen.push_back(p.chosen.unknowns);
       counts.push_back(p.chosen.lengths.unknowns);
       m_ranks.work(local, visits_of_smoothing * counts[n]);
     }
-    m_multigrid.smooth(chosen, counts);
+    m_M->smooth(chosen, counts);
     for (const int local : m_ranks.locals())
       give_step(local, y[static_cast<std::size_t>(local)], first);
   }
 
   std::string describe() const override {
-    return std::string(sizeof(Real) == sizeof(float) ? "single" : "double") +
-           " precision, levels (unknown cells): " + m_multigrid.describe();
+    return std::string(sizeof(Real) == sizeof(float) ? "single" : "double") + " precision, with " +
+           m_M->describe();
   }
 
 private:
@@ -143,8 +147,8 @@ public: // nvcc requires it for functions with loops
     const Vectors& v = m_vectors[l];
     const auto from = b[l], to = y[l];
     const auto r = v.r, p = v.p, s = v.s;
-    const CellValues<Real> finest = m_multigrid.finest(local).b;
-    const auto places = m_multigrid.finest(local).cells;
+    const CellValues<Real> finest = m_M->finest(local).b;
+    const auto places = m_M->finest(local).cells;
     Kokkos::parallel_for(
         "ssa: start", Kokkos::RangePolicy<Exec>(0, m_assembly.patch(local).unknowns()),
         KOKKOS_LAMBDA(int n) {
@@ -158,8 +162,8 @@ public: // nvcc requires it for functions with loops
 
   /// The right-hand side of the finest level; its solution added to y, or put there.
   void take_residual(int local, const List& r) {
-    const CellValues<Real> finest = m_multigrid.finest(local).b;
-    const auto places = m_multigrid.finest(local).cells;
+    const CellValues<Real> finest = m_M->finest(local).b;
+    const auto places = m_M->finest(local).cells;
     ssa::for_each_unknown(
         "ssa: chosen residuals", m_assembly.patch(local), KOKKOS_LAMBDA(int n, int, int) {
           for (int m = 0; m < 2; ++m)
@@ -167,8 +171,8 @@ public: // nvcc requires it for functions with loops
         });
   }
   void give_step(int local, const List& y, bool first) {
-    const CellValues<Real> finest = m_multigrid.finest(local).x;
-    const auto places = m_multigrid.finest(local).cells;
+    const CellValues<Real> finest = m_M->finest(local).x;
+    const auto places = m_M->finest(local).cells;
     ssa::for_each_unknown(
         "ssa: chosen steps", m_assembly.patch(local), KOKKOS_LAMBDA(int n, int, int) {
           for (int m = 0; m < 2; ++m)
@@ -190,8 +194,8 @@ public: // nvcc requires it for functions with loops
   std::vector<ReproducibleSum> dot_products_of(int local) {
     const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w;
-    const CellValues<Real> x = m_multigrid.finest(local).x, residual = m_multigrid.finest(local).r;
-    const auto places = m_multigrid.finest(local).cells;
+    const CellValues<Real> x = m_M->finest(local).x, residual = m_M->finest(local).r;
+    const auto places = m_M->finest(local).cells;
     const auto take = KOKKOS_LAMBDA(std::int64_t n) {
       for (int m = 0; m < 2; ++m) {
         u(2 * n + m) = x.in_plane(places(n), m);
@@ -213,8 +217,8 @@ public: // nvcc requires it for functions with loops
     const Vectors& v = m_vectors[local];
     const auto r = v.r, u = v.u, w = v.w, p = v.p, s = v.s;
     const auto y = solution[local];
-    const CellValues<Real> finest = m_multigrid.finest(local).b;
-    const auto places = m_multigrid.finest(local).cells;
+    const CellValues<Real> finest = m_M->finest(local).b;
+    const auto places = m_M->finest(local).cells;
     const Real alpha = static_cast<Real>(alpha_), beta = static_cast<Real>(beta_);
     Kokkos::parallel_for(
         "ssa: conjugate gradients",
@@ -238,7 +242,7 @@ private:
 
   Ranks& m_ranks;
   SsaAssembly& m_assembly;
-  Multigrid<Real> m_multigrid;
+  std::unique_ptr<Preconditioner<Real>> m_M;
   std::vector<Vectors> m_vectors;
 };
 

@@ -29,11 +29,11 @@ void SsaNewton::create() {
     m_lists.push_back({List("ssa_x", n), List("ssa_f", n), List("ssa_g", n), List("ssa_y", n)});
   }
   if (m_options.single_precision) {
-    m_linear = std::make_unique<SsaConjugateGradients<float>>(m_ranks, m_assembly, m_dx, m_dy,
-                                                              m_options.multigrid);
+    m_linear =
+        std::make_unique<SsaConjugateGradients<float>>(m_ranks, m_assembly, m_dx, m_dy, m_options);
   } else {
-    m_linear = std::make_unique<SsaConjugateGradients<double>>(m_ranks, m_assembly, m_dx, m_dy,
-                                                               m_options.multigrid);
+    m_linear =
+        std::make_unique<SsaConjugateGradients<double>>(m_ranks, m_assembly, m_dx, m_dy, m_options);
   }
 }
 

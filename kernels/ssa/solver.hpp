@@ -15,7 +15,7 @@
 #pragma once
 
 #include "kernels/grid/constants.hpp"
-#include "kernels/multigrid/multigrid.hpp"
+#include "kernels/multigrid/preconditioner.hpp"
 #include "kernels/ssa/unknowns.hpp"
 
 #include <cmath>
@@ -38,7 +38,8 @@ struct SsaOptions {
   double tolerance = 1.0e-6;     ///< |residual| <= tolerance |load|, 2-norms over unknowns (N)
   double linear_tolerance = 0.1; ///< of a linear system, relative to its right-hand side
   int max_steps = 100;           ///< of one solve
-  bool single_precision = true;  ///< of the multigrid
+  bool single_precision = true;  ///< of the preconditioner and of SsaNewton's conjugate gradients
+  std::string preconditioner = "multigrid"; ///< preconditioners.hpp
   MultigridOptions multigrid;
 
   GlenLaw glen() const { return {glen_n, epsilon * epsilon}; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/pico/options.hpp"
+#include "kernels/ssa/preconditioners.hpp"
 #include "kernels/ssa/solver.hpp"
 #include "miniapp/base/option_table.hpp"
 
@@ -17,9 +18,12 @@ inline void add_ssa_options(OptionTable& table, SsaOptions& o) {
                    1e-14, 0.1));
   table.add(
       number("ssa_max_steps", o.max_steps, "", "largest number of nonlinear steps of a solve", 1));
+  table.add(choice("ssa_preconditioner", o.preconditioner, names_of(preconditioners<float>()),
+                   "preconditioner (" + docs_of(preconditioners<float>()) + ")"));
   table.add(
       one_of_two("ssa_multigrid_precision", o.single_precision, "single", "double",
-                 "floating-point precision of multigrid and of the built-in conjugate gradients"));
+                 "floating-point precision of the preconditioner and of the built-in conjugate "
+                 "gradients"));
   table.add(number("ssa_multigrid_smoothing", o.multigrid.smoothing, "",
                    "degree of the Chebyshev smoother on the finest grid; one more on coarser grids",
                    1, 10));

@@ -1,4 +1,4 @@
-// Decompositions that are computed. See workload.hpp.
+// Who owns what: decompositions that are computed, and the boxes of a rank. See workload.hpp.
 #include "common/error.hpp"
 #include "miniapp/bench/workload.hpp"
 
@@ -13,18 +13,36 @@ namespace {
 
 using Ranks = std::vector<std::size_t>;
 
-/// Factors of `ranks`: patches as square as possible.
+/// Factors of `ranks`, one for each dimension: patches as square as possible, those with the least
+/// surface. Of equals those with fewer parts along the first dimensions.
 Ranks square_patches(const Indices& shape, std::size_t ranks) {
-  if (shape.size() == 1) return {ranks};
-  std::size_t best = 1;
-  const auto outline = [&](std::size_t py) { // half the perimeter of a patch
-    return static_cast<double>(shape[0]) / static_cast<double>(py) +
-           static_cast<double>(shape[1]) * static_cast<double>(py) / static_cast<double>(ranks);
+  Ranks best;
+  double least = 0.0;
+  const std::function<void(Ranks, std::size_t)> go_on = [&](Ranks parts, std::size_t rest) {
+    if (parts.size() + 1 < shape.size()) {
+      for (std::size_t p = 1; p <= rest; ++p) {
+        if (rest % p != 0) continue;
+        parts.push_back(p);
+        go_on(parts, rest / p);
+        parts.pop_back();
+      }
+      return;
+    }
+    parts.push_back(rest);
+    double surface = 0.0; // of a patch, half of it
+    for (std::size_t a = 0; a < parts.size(); ++a) {
+      double side = 1.0;
+      for (std::size_t b = 0; b < parts.size(); ++b)
+        side *= a == b ? 1.0 : static_cast<double>(shape[b]) / static_cast<double>(parts[b]);
+      surface += side;
+    }
+    if (best.empty() || surface < least) {
+      best = parts;
+      least = surface;
+    }
   };
-  for (std::size_t py = 1; py <= ranks; ++py) {
-    if (ranks % py == 0 && outline(py) < outline(best)) best = py;
-  }
-  return {best, ranks / best};
+  go_on({}, ranks);
+  return best;
 }
 
 /// As equal as possible, the larger one first.
@@ -176,16 +194,102 @@ Deal deal_owners(const std::vector<double>& map, const Indices& whole) {
 }
 
 const std::vector<Ownership>& decompositions() {
-  static const std::vector<Ownership> all = {{"blocks", false, square_patches, 2},
+  static const std::vector<Ownership> all = {{"blocks", false, square_patches, Indices::most},
                                              {"factors", false, equal_factors, 2},
-                                             {"owners", true, nullptr, 7},
-                                             {"runs", true, nullptr, 7},
+                                             {"owners", true, nullptr, Indices::most},
+                                             {"runs", true, nullptr, Indices::most},
                                              {"golden", true, golden, 1},
                                              {"land-segments", true, land_segments, 2},
                                              {"cubed-sphere", true, cubed_sphere, 1},
                                              {"cubed-sphere-exchanged", true, exchanged_sphere, 1},
                                              {"icosahedron", true, icosahedron, 1}};
   return all;
+}
+
+namespace {
+
+/// The box of a rank by its position in the rank grid, land or not.
+Box plain_box(const Workload& w, const WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
+  const Ownership& cut = w.decompositions[v.decomposition];
+  const std::vector<std::size_t> parts = cut.deal(w.lengths(cut.dimensions), ranks);
+  std::vector<std::size_t> at(parts.size());
+  for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a])
+    at[a] = rest % parts[a];
+  Box box = w.box(v);
+  for (std::size_t n = 0; n < v.dimensions.size(); ++n) {
+    const WorkloadDimension& d = w.dimensions[v.dimensions[n]];
+    if (d.decomposition == none) continue;
+    const std::size_t p = at[d.axis];
+    box.start[n] = d.length * p / parts[d.axis];
+    box.count[n] = d.length * (p + 1) / parts[d.axis] - box.start[n];
+    at[d.axis] = 0; // met
+  }
+  for (const std::size_t a : at) // of an axis without a dimension only the first ranks
+    if (a > 0) box.count.assign(box.count.size(), 0);
+  return box;
+}
+
+bool is_all_missing(const Workload& w, const WorkloadVariable& v, const Box& box) {
+  const auto place = [&](std::size_t d) {
+    return std::find(v.dimensions.begin(), v.dimensions.end(), d) - v.dimensions.begin();
+  };
+  const auto y = place(w.mask[0]), x = place(w.mask[1]);
+  for (std::size_t j = box.start[y]; j < box.start[y] + box.count[y]; ++j)
+    for (std::size_t i = box.start[x]; i < box.start[x] + box.count[x]; ++i)
+      if (!w.is_missing(j, i)) return false;
+  return true;
+}
+
+/// The runs of a scattered variable: of one or two cut dimensions, which follow one another.
+std::vector<Box> scattered_boxes(const Workload& w, const WorkloadVariable& v, std::size_t rank,
+                                 std::size_t ranks) {
+  Box box = w.box(v);
+  Indices cut, shape;
+  for (std::size_t n = 0; n < v.dimensions.size(); ++n) {
+    if (w.dimensions[v.dimensions[n]].decomposition == none) continue;
+    cut.push_back(n);
+    shape.push_back(box.count[n]);
+  }
+  const std::vector<std::size_t> owner = w.decompositions[v.decomposition].deal(shape, ranks);
+  std::vector<std::size_t> n_runs(ranks, 0);
+  std::vector<Box> boxes;
+  for (std::size_t begin = 0, end = 0; begin < owner.size(); begin = end) {
+    end = begin + 1;
+    while (end % shape.back() != 0 && owner[end] == owner[begin]) ++end;
+    n_runs[owner[begin]] += 1;
+    if (owner[begin] != rank) continue;
+    for (std::size_t n = cut.size(), rest = begin; n-- > 0; rest /= shape[n]) {
+      box.start[cut[n]] = rest % shape[n];
+      box.count[cut[n]] = 1;
+    }
+    box.count[cut.back()] = end - begin;
+    boxes.push_back(box);
+  }
+  boxes.resize(*std::max_element(n_runs.begin(), n_runs.end()),
+               {box.start, Indices(box.count.size(), 0)});
+  return boxes;
+}
+
+} // namespace
+
+std::vector<Box> boxes_of(const Workload& w, const WorkloadVariable& v, std::size_t rank,
+                          std::size_t ranks) {
+  if (w.is_scattered(v)) return scattered_boxes(w, v, rank, ranks);
+  if (v.content != Content::masked) return {plain_box(w, v, rank, ranks)};
+  std::vector<std::vector<Box>> boxes(ranks);
+  std::size_t owner = none, most = 0;
+  for (std::size_t k = 0; k < 2 * ranks; ++k) { // the first round finds who writes for rank 0
+    const std::size_t r = k % ranks;
+    const Box box = plain_box(w, v, r, ranks);
+    if (!is_all_missing(w, v, box)) owner = r;
+    if (k < ranks) continue;
+    std::vector<Box>& own = boxes[owner == none ? r : owner];
+    own.insert(owner == r ? own.begin() : own.end(), box);
+    most = std::max(most, own.size());
+  }
+  const Indices zero(v.dimensions.size(), 0);
+  boxes[rank].resize(most, {zero, zero});
+  return boxes[rank];
 }
 
 } // namespace nunatak::bench

@@ -350,7 +350,7 @@ int main(int argc, char** argv) {
         number("steps", o.steps, "", "number of steps; the first one starts from rest", 1, 1000));
     table.add(number("dt_max", o.dt_max, "year", "longest step", 1e-6, 100));
     table.add(choice("ocean", o.ocean, "auto|pico|none", "melt below ice shelves (auto: pico)"));
-    add_pico_methods(table, o.pico, distance_solver_names("|"));
+    add_pico_methods(table, o.pico, names_of(distance_solvers()));
     table.section("Solver of the stress balance (SSA)");
     add_sliding_exponent(table, o.ssa);
     add_ssa_options(table, o.ssa);

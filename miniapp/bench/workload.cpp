@@ -1,4 +1,4 @@
-// A workload from a header and statements; its schema and boxes. See workload.hpp.
+// A workload from a header and statements, and its schema. See workload.hpp.
 #include "miniapp/bench/workload.hpp"
 
 #include "common/error.hpp"
@@ -14,6 +14,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <sstream>
 
 namespace nunatak::bench {
@@ -113,13 +114,39 @@ struct Draft {
     w.decompositions.push_back(made);
   }
 
+  /// Cells by rank as E3SM-IO has them: NAME.nreqs runs of each rank, their first cells and
+  /// lengths. In a map with levels, the fastest, those of the first level. -1: of no rank, or
+  /// wrong.
+  static std::vector<double> owners_by_runs(const io::Reader& in, const std::string& name,
+                                            std::size_t cells) {
+    const std::vector<double> counts = in.read_all(name + ".nreqs"),
+                              first = in.read_all(name + ".offsets"),
+                              lengths = in.read_all(name + ".lengths");
+    const double all = std::accumulate(lengths.begin(), lengths.end(), 0.0),
+                 levels = std::max(1.0, std::floor(all / static_cast<double>(cells)));
+    std::vector<double> owner(cells, -1.0);
+    std::size_t run = 0;
+    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+      for (double n = 0.0; n < counts[rank] && run < std::min(first.size(), lengths.size()); ++n) {
+        const double end = first[run] + lengths[run];
+        if (!(first[run] >= 0.0 && end <= levels * static_cast<double>(cells))) return {-1.0};
+        for (double c = std::ceil(first[run] / levels) * levels; c < end; c += levels)
+          owner[static_cast<std::size_t>(c / levels)] = static_cast<double>(rank);
+        ++run;
+      }
+    }
+    return owner;
+  }
+
   /// By the variable NAME of the file, or FILE:NAME with a path from the folder of the file.
   Deal owners_of(const std::string& word, const Indices& shape, MPI_Comm comm) {
     const std::size_t colon = word.rfind(':') + 1, cells = Box{{}, shape}.elements(); // 0: none
     const auto folder = std::filesystem::path(path).parent_path();
     w.files.push_back(colon == 0 ? path : (folder / word.substr(0, colon - 1)).string());
     const io::Reader in(w.files.back(), comm);
-    const std::vector<double> map = in.read_all(word.substr(colon));
+    const std::string name = word.substr(colon);
+    const std::vector<double> map =
+        in.has(name + ".nreqs") ? owners_by_runs(in, name, cells) : in.read_all(name);
     const auto is_rank = [](double rank) {
       return rank >= 0.0 && rank < 0x1p31 && rank == std::floor(rank);
     };
@@ -338,92 +365,6 @@ io::Schema schema_of(const Workload& w) {
   }
   schema.attributes = {{"Conventions", "CF-1.8"}, {"title", "nunatak-io, workload " + w.name}};
   return schema;
-}
-
-namespace {
-
-/// The box of a rank by its position in the rank grid, land or not.
-Box plain_box(const Workload& w, const WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
-  const Ownership& cut = w.decompositions[v.decomposition];
-  const std::vector<std::size_t> parts = cut.deal(w.lengths(cut.dimensions), ranks);
-  std::vector<std::size_t> at(parts.size());
-  for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a])
-    at[a] = rest % parts[a];
-  Box box = w.box(v);
-  for (std::size_t n = 0; n < v.dimensions.size(); ++n) {
-    const WorkloadDimension& d = w.dimensions[v.dimensions[n]];
-    if (d.decomposition == none) continue;
-    const std::size_t p = at[d.axis];
-    box.start[n] = d.length * p / parts[d.axis];
-    box.count[n] = d.length * (p + 1) / parts[d.axis] - box.start[n];
-    at[d.axis] = 0; // met
-  }
-  for (const std::size_t a : at) // of an axis without a dimension only the first ranks
-    if (a > 0) box.count.assign(box.count.size(), 0);
-  return box;
-}
-
-bool is_all_missing(const Workload& w, const WorkloadVariable& v, const Box& box) {
-  const auto place = [&](std::size_t d) {
-    return std::find(v.dimensions.begin(), v.dimensions.end(), d) - v.dimensions.begin();
-  };
-  const auto y = place(w.mask[0]), x = place(w.mask[1]);
-  for (std::size_t j = box.start[y]; j < box.start[y] + box.count[y]; ++j)
-    for (std::size_t i = box.start[x]; i < box.start[x] + box.count[x]; ++i)
-      if (!w.is_missing(j, i)) return false;
-  return true;
-}
-
-/// The runs of a scattered variable: of one or two cut dimensions, which follow one another.
-std::vector<Box> scattered_boxes(const Workload& w, const WorkloadVariable& v, std::size_t rank,
-                                 std::size_t ranks) {
-  Box box = w.box(v);
-  Indices cut, shape;
-  for (std::size_t n = 0; n < v.dimensions.size(); ++n) {
-    if (w.dimensions[v.dimensions[n]].decomposition == none) continue;
-    cut.push_back(n);
-    shape.push_back(box.count[n]);
-  }
-  const std::vector<std::size_t> owner = w.decompositions[v.decomposition].deal(shape, ranks);
-  std::vector<std::size_t> n_runs(ranks, 0);
-  std::vector<Box> boxes;
-  for (std::size_t begin = 0, end = 0; begin < owner.size(); begin = end) {
-    end = begin + 1;
-    while (end % shape.back() != 0 && owner[end] == owner[begin]) ++end;
-    n_runs[owner[begin]] += 1;
-    if (owner[begin] != rank) continue;
-    for (std::size_t n = cut.size(), rest = begin; n-- > 0; rest /= shape[n]) {
-      box.start[cut[n]] = rest % shape[n];
-      box.count[cut[n]] = 1;
-    }
-    box.count[cut.back()] = end - begin;
-    boxes.push_back(box);
-  }
-  boxes.resize(*std::max_element(n_runs.begin(), n_runs.end()),
-               {box.start, Indices(box.count.size(), 0)});
-  return boxes;
-}
-
-} // namespace
-
-std::vector<Box> boxes_of(const Workload& w, const WorkloadVariable& v, std::size_t rank,
-                          std::size_t ranks) {
-  if (w.is_scattered(v)) return scattered_boxes(w, v, rank, ranks);
-  if (v.content != Content::masked) return {plain_box(w, v, rank, ranks)};
-  std::vector<std::vector<Box>> boxes(ranks);
-  std::size_t owner = none, most = 0;
-  for (std::size_t k = 0; k < 2 * ranks; ++k) { // the first round finds who writes for rank 0
-    const std::size_t r = k % ranks;
-    const Box box = plain_box(w, v, r, ranks);
-    if (!is_all_missing(w, v, box)) owner = r;
-    if (k < ranks) continue;
-    std::vector<Box>& own = boxes[owner == none ? r : owner];
-    own.insert(owner == r ? own.begin() : own.end(), box);
-    most = std::max(most, own.size());
-  }
-  const Indices zero(v.dimensions.size(), 0);
-  boxes[rank].resize(most, {zero, zero});
-  return boxes[rank];
 }
 
 } // namespace nunatak::bench

@@ -132,7 +132,7 @@ int main(int argc, char** argv) {
     options.add_to(table, "all results with the first of their kind");
     table.section("Distances");
     table.add(text("solvers", options.solvers,
-                   "list (none: all that count steps) of " + distance_solver_docs()));
+                   "list (none: all that count steps) of " + docs_of(distance_solvers())));
     table.add(text("seeds", options.seeds,
                    "list, one field for each: near:VALUES, beside:VALUES, left, corner, at:J:I, "
                    "boundary, random:SEED:N, given"));

@@ -176,7 +176,7 @@ void add_forcing(OptionTable& table, Options& o) {
   table.add(choice("ocean", o.ocean, "auto|pico|none",
                    "melt below ice shelves (auto: none for dome, shelf, stream)"));
   add_pico_options(table, o.pico);
-  add_pico_methods(table, o.pico, distance_solver_names("|"));
+  add_pico_methods(table, o.pico, names_of(distance_solvers()));
 }
 
 void add_output(OptionTable& table, Options& o) {

@@ -30,9 +30,10 @@ DEFAULTS = {
     "sia_e": 2.0, "sliding_q": 0.75, "sliding_u_threshold": 100.0, "softness": 3.1689e-24,
     "ssa_e": 0.6, "ssa_failed_file": "ssa_failed.nc",
     "ssa_max_steps": 100, "ssa_multigrid_cells_per_rank": 4, "ssa_multigrid_gather": 200,
-    "ssa_multigrid_smoothing": 4, "ssa_solver": "auto", "ssa_view": False, "theta_ocean": 271.65,
-    "till_frozen_below": 30.0, "till_overburden_fraction": 0.05, "till_phi_max": 15.0,
-    "till_phi_min": 5.0, "till_subgrid": True, "till_topg_max": 1000.0, "till_topg_min": -1000.0}
+    "ssa_multigrid_smoothing": 4, "ssa_preconditioner": "multigrid", "ssa_solver": "auto",
+    "ssa_view": False, "theta_ocean": 271.65, "till_frozen_below": 30.0,
+    "till_overburden_fraction": 0.05, "till_phi_max": 15.0, "till_phi_min": 5.0,
+    "till_subgrid": True, "till_topg_max": 1000.0, "till_topg_min": -1000.0}
 # methods that write one file per name
 METHOD = {"io_format": "null|serial|netcdf4|pnetcdf|hybrid|direct",
           "io_layout": r"default|native|(auto|zslab|box|morton)(:[1-9]\d{0,8})?",

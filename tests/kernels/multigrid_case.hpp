@@ -235,7 +235,7 @@ public:
     for_each_value([&](const NinePoint<Real>& part, int j, int i, int m, std::size_t n) {
       part.b(j, i, m) = static_cast<Real>(b[n]);
     });
-    multigrid.cycle();
+    multigrid.apply(false);
     for_each_value([&](const NinePoint<Real>& part, int j, int i, int m, std::size_t n) {
       x[n] = part.x(j, i, m);
     });

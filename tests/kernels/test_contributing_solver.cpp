@@ -7,7 +7,8 @@
 using namespace nunatak;
 
 TEST_CASE("the solver of CONTRIBUTING.md is in the table and equals a search of the grid") {
-  CHECK_THAT("|" + distance_solver_names("|") + "|", Catch::Matchers::ContainsSubstring("|relax|"));
+  CHECK_THAT("|" + names_of(distance_solvers()) + "|",
+             Catch::Matchers::ContainsSubstring("|relax|"));
   CHECK(distance_solver("relax").counts_steps);
   for (const auto& [name, mask] : test_masks()) {
     INFO(name);

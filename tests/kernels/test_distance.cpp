@@ -64,7 +64,7 @@ TEST_CASE("rounds, messages and collectives of a square; maxima come along") {
 TEST_CASE("names of solvers; periodic grids are refused") {
   for (const DistanceSolver& solver : distance_solvers())
     CHECK(&distance_solver(solver.name) == &solver);
-  CHECK_THAT(distance_solver_names("|"), ContainsSubstring("sweep|bfs|buckets|fmm"));
+  CHECK_THAT(names_of(distance_solvers()), ContainsSubstring("sweep|bfs|buckets|fmm"));
   CHECK_THROWS_WITH(distance_solver("dfs"), ContainsSubstring("dfs"));
   Decomposition d = Decomposition::make(8, 8, 2);
   d.periodic_y = true;

@@ -110,7 +110,7 @@ TEST_CASE("one cycle makes the energy of every error smaller, on domains of ever
       const Operator A = held(domain.mask, (kind & 1) != 0, (kind & 2) != 0, seed);
       for (const int smoothing : {1, 2, 4}) {
         Cycle<double> M(A, A.decomposition(1, 1), {smoothing, 3000, 10});
-        INFO(domain.name << kind << ", degree " << smoothing << ": " << M.multigrid.describe());
+        INFO(domain.name << kind << ", degree " << smoothing << ": " << M.multigrid.levels());
         Vector error = A.random_vector(1);
         for (int n = 0; n < 10; ++n) { // ever nearer to the error that is damped least
           const Vector r = A * error, step = M(r);
@@ -144,7 +144,7 @@ TEST_CASE("one cycle gives the same bits on every decomposition, however ranks a
          {std::pair{0, 0}, {0, 7}, {40, 0}, {40, 7}, {0, all}, {all, 0}}) {
       Cycle<decltype(real)> M(A, d, {2, gather, 10, share});
       INFO(d.px << " x " << d.py << ", gather " << gather << ", share " << share << ": "
-                << M.multigrid.describe());
+                << M.multigrid.levels());
       CHECK(M(A.random_vector(1)) == expected);
     }
   };
@@ -186,7 +186,7 @@ TEST_CASE("a wavefront over rows gives the bits of one loop after another") {
           Cycle<float> M(A, A.decomposition(px, py), {smoothing, 0, 10});
           const auto results = [&] {
             Vector all = M(A.random_vector(1));
-            M.multigrid.cycle_with_residual();
+            M.multigrid.apply(true);
             for (int rank = 0; rank < px * py; ++rank) {
               const NinePoint<float>& part = M.multigrid.finest(rank);
               for (int n = 0; n < 2 * part.size(); ++n) {
@@ -358,17 +358,17 @@ TEST_CASE("communication is what the header says") {
     Counted c(A, 4, 4, {smoothing, 60, 60, 51});
     const bool wide = smoothing == 4; // five rings do not fit into patches of the third grid, which
     const int more = wide ? 0 : 1;    // one ring does: exchanges of ghosts there
-    CHECK(c.multigrid.describe() == (wide ? "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
-                                            "17 x 14 (238) on 1 rank, 9 x 8 (72), 5 x 5 (25)"
-                                          : "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
-                                            "17 x 14 (238), 9 x 8 (72) on 1 rank, 5 x 5 (25)"));
+    CHECK(c.multigrid.levels() == (wide ? "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
+                                          "17 x 14 (238) on 1 rank, 9 x 8 (72), 5 x 5 (25)"
+                                        : "65 x 50 (3250) on 16 ranks, 33 x 26 (858) on 4 ranks, "
+                                          "17 x 14 (238), 9 x 8 (72) on 1 rank, 5 x 5 (25)"));
     // the first: ghosts of the mask as the caller has them, then as the finest level has them
     CHECK(c.sent() == Sent{7 + more, 3 * 84 + (3 + more) * 12 + 3, 2, 0});
     c.set_operator(A);
     const std::int64_t operators = 50 * (3250 + 858 + 238 + 72 + 25) + 25 * 25 * 25;
     CHECK(c.sent() == Sent{4 + more, 84 + (2 + more) * 12 + 3, 0, operators});
     c.ranks.restart_clock();
-    c.multigrid.cycle();
+    c.multigrid.apply(false);
     const int degree = smoothing + 1; // of coarse grids
     const Decomposition finest = A.decomposition(4, 4),
                         second = merged(coarser(finest, {true, true}), 2);
@@ -389,7 +389,7 @@ TEST_CASE("communication is what the header says") {
                               most) *
               clock.machine().visit[0] * 1.0001);
     CHECK(clock.critical().work >= (of_others * 72 + 17 * 25) * clock.machine().visit[0]);
-    c.multigrid.cycle_with_residual();
+    c.multigrid.apply(true);
     CHECK(c.sent()[0] == 7 + 2 * more);
   }
   for (const int smoothing : {1, 2, 3}) { // one ring: b, x (a periodic axis), all steps but one
@@ -397,9 +397,9 @@ TEST_CASE("communication is what the header says") {
     Counted c(A, 2, 2, {smoothing, 400, 60});
     c.set_operator(A);
     c.sent();
-    c.multigrid.cycle();
+    c.multigrid.apply(false);
     CHECK(c.sent()[0] == smoothing + 1 + 2);
-    c.multigrid.cycle_with_residual();
+    c.multigrid.apply(true);
     CHECK(c.sent()[0] == smoothing + 2 + 2);
   }
 }
@@ -409,5 +409,5 @@ TEST_CASE("few unknowns on a large grid: no process holds it whole") {
   mask(0, 0) = 1;
   VirtualRanks ranks(Decomposition::make(400, 400, 2, 2));
   const Multigrid<float> multigrid(ranks, 1.0, 1.0, active_cells(ranks, mask), {2, 1500});
-  CHECK(multigrid.describe() == "400 x 400 (1) on 4 ranks, 201 x 201 (1) on 1 rank");
+  CHECK(multigrid.levels() == "400 x 400 (1) on 4 ranks, 201 x 201 (1) on 1 rank");
 }

@@ -103,6 +103,30 @@ TEST_CASE("A solve of the SSA has the same bits on every cut of the grid") {
   }
 }
 
+TEST_CASE("Every preconditioner gives the solution, with the same bits on every cut") {
+  int of_multigrid = 0;
+  for (const auto& row : preconditioners<float>()) {
+    for (const bool single : {true, false}) {
+      SsaOptions options;
+      options.preconditioner = row.name;
+      options.single_precision = single;
+      INFO(row.name << ", single " << single);
+      Sheet one(cut(1, 1)), many(cut(3, 4));
+      const SsaReport report = one.solve(options), other = many.solve(options);
+      CHECK(relative_residual(one, options) <= options.tolerance);
+      CHECK(many.velocity() == one.velocity());
+      CHECK(other.linear_iterations == report.linear_iterations);
+      if (row.name == "multigrid") of_multigrid = report.linear_iterations;
+      if (row.name == "chebyshev") CHECK(report.linear_iterations > of_multigrid);
+    }
+  }
+  SsaOptions options;
+  options.preconditioner = "magic";
+  Sheet sheet(cut(1, 1));
+  CHECK_THROWS_WITH(sheet.solve(options),
+                    Catch::Matchers::ContainsSubstring("expected one of multigrid, chebyshev"));
+}
+
 TEST_CASE("Single and double precision give the same velocity within the tolerance") {
   SsaOptions options;
   options.tolerance = 1e-9;

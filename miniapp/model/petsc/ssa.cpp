@@ -129,7 +129,7 @@ public:
     m_report.excluded_cells = m_assembly.excluded();
     m_report.reason = "no unknowns";
     if (m_report.unknown_cells > 0) {
-      if (m_snes == nullptr || (m_multigrid != nullptr && m_assembly.unknowns_changed())) create();
+      if (m_snes == nullptr || (m_M != nullptr && m_assembly.unknowns_changed())) create();
       Kokkos::resize(Kokkos::WithoutInitializing, m_list,
                      2 * static_cast<std::size_t>(patch().unknowns()));
       Kokkos::fence("ssa: load and first guess");
@@ -180,13 +180,7 @@ public:
          << ", until |residual| <= " << (m_pism ? reduction : m_options.tolerance)
          << (m_pism ? " |first residual|" : " |load|") << "; " << type << " until " << tolerance
          << "; ";
-    if (m_multigrid == nullptr) {
-      text << "PETSc's " << m_pc_type;
-    } else {
-      text << "multigrid in double precision, Chebyshev smoothing of degree "
-           << m_options.multigrid.smoothing
-           << ", levels (unknown cells): " << m_multigrid->describe();
-    }
+    text << (m_M == nullptr ? "PETSc's " + m_pc_type : "in double precision, " + m_M->describe());
     return text.str();
   }
 
@@ -220,7 +214,7 @@ private:
     NUNATAK_PETSC(SNESGetLineSearch(m_snes, &search));
     NUNATAK_PETSC(SNESLineSearchSetType(search, SNESLINESEARCHSHELL));
     NUNATAK_PETSC(SNESLineSearchShellSetApply(search, slope_search, this));
-    // a cycle of kernels/multigrid/ is not symmetric
+    // a cycle of our multigrid is not symmetric
     NUNATAK_PETSC(KSPSetType(ksp, m_pc_type.empty() ? KSPFCG : KSPCG));
     NUNATAK_PETSC(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
     const bool linear = m_options.glen_n == 1.0 && m_options.till_q == 1.0;
@@ -236,19 +230,19 @@ private:
     VecDestroy(&m_x);
     VecDestroy(&m_r);
     MatDestroy(&m_matrix);
-    m_multigrid.reset();
+    m_M.reset();
   }
 
-  // The multigrid of kernels/, or that of -ssa_pc_type with defaults that the user may override.
+  // One of kernels/multigrid/, or that of -ssa_pc_type with defaults that the user may override.
   void choose_preconditioner(PC pc) {
     if (m_pc_type.empty()) {
-      m_multigrid = std::make_unique<Multigrid<double>>(
-          m_ranks, m_dx, m_dy, std::vector<Array2<int>>{patch().unknown}, m_options.multigrid);
+      m_M = row_of(preconditioners<double>(), m_options.preconditioner, "preconditioner")
+                .make(m_ranks, m_dx, m_dy, {patch().unknown}, m_options.multigrid);
       NUNATAK_PETSC(PCSetType(pc, PCSHELL));
       NUNATAK_PETSC(PCShellSetContext(pc, this));
-      NUNATAK_PETSC(PCShellSetName(pc, "multigrid of nunatak"));
-      NUNATAK_PETSC(PCShellSetSetUp(pc, set_up_multigrid));
-      NUNATAK_PETSC(PCShellSetApply(pc, apply_multigrid));
+      NUNATAK_PETSC(PCShellSetName(pc, (m_options.preconditioner + " of nunatak").c_str()));
+      NUNATAK_PETSC(PCShellSetSetUp(pc, set_up_own));
+      NUNATAK_PETSC(PCShellSetApply(pc, apply_own));
       return;
     }
     std::vector<std::pair<const char*, const char*>> defaults;
@@ -445,27 +439,27 @@ private:
     return 0;
   }
 
-  static PetscErrorCode set_up_multigrid(PC pc) {
+  static PetscErrorCode set_up_own(PC pc) {
     SsaSnes* s = nullptr;
     PetscCall(PCShellGetContext(pc, &s));
-    const Rows<double> finest = s->m_multigrid->finest(0).rows_of_owned();
+    const Rows<double> finest = s->m_M->finest(0).rows_of_owned();
     for (int n = 0; n < s->patch().unknowns(); ++n) { // PETSc may keep a preconditioner
       const auto [j, i] = s->patch().cell(n);
       for (int m = 0; m < 36; ++m) finest(j, i, m) = s->m_rows(j, i, m);
     }
-    s->m_multigrid->set_operator();
+    s->m_M->set_operator();
     return 0;
   }
 
-  static PetscErrorCode apply_multigrid(PC pc, Vec b, Vec x) {
+  static PetscErrorCode apply_own(PC pc, Vec b, Vec x) {
     SsaSnes* s = nullptr;
     PetscCall(PCShellGetContext(pc, &s));
-    const NinePoint<double>& finest = s->m_multigrid->finest(0);
+    const NinePoint<double>& finest = s->m_M->finest(0);
     Kokkos::fence("ssa: before the right-hand side is set");
     PetscCall(read_pairs(s->patch(), b, [&](int n, const double* pair) {
       for (int m = 0; m < 2; ++m) finest.b(finest.cells(n), m) = pair[m];
     }));
-    s->m_multigrid->cycle();
+    s->m_M->apply(false);
     Kokkos::fence("ssa: a cycle for PETSc");
     PetscCall(write_pairs(s->patch(), x, [&](int n, double* pair) {
       for (int m = 0; m < 2; ++m) pair[m] = finest.x(finest.cells(n), m);
@@ -480,18 +474,18 @@ private:
   SsaOptions m_options;
   bool m_pism; ///< PISM's finite elements: see ssa.hpp
   SsaAssembly m_assembly;
-  std::string m_pc_type = given("-pc_type"); // "": the multigrid of kernels/
+  std::string m_pc_type = given("-pc_type"); // "": one of kernels/multigrid/
   std::unique_ptr<Dmda> m_own_grid;
   DM m_dm = nullptr;
   Vec m_local = nullptr; // with ghosts, if m_pism
 
-  // the multigrid needs new ones for other unknowns
+  // other unknowns need new ones
   SNES m_snes = nullptr;
   Mat m_matrix = nullptr;
   Vec m_x = nullptr, m_r = nullptr;
   Rows<double> m_rows;
   Kokkos::View<double*, Mem> m_list; // residual: a pair per unknown
-  std::unique_ptr<Multigrid<double>> m_multigrid;
+  std::unique_ptr<Preconditioner<double>> m_M;
 
   // per solve
   Array2<double> m_u, m_v;

@@ -162,6 +162,70 @@ variables:
     assert out["workload"]["bytes_per_record"] == 4 * 5 * 8
 
 
+def test_blocks_of_three_dimensions(bench, tmp_path):
+    """The six with the least surface: two parts of z, three of x."""
+    (tmp_path / "a.cdl").write_text("""netcdf a {
+dimensions:
+	time = UNLIMITED ;
+	z = 6 ;
+	y = 5 ;
+	x = 7 ;
+variables:
+	double a(time, z, y, x) ;
+	float b(time, y, x) ;
+		:nunatak_io = "blocks z y x; ghosts 1" ;
+}
+""")
+    methods = "serial,direct,direct/zslab,pnetcdf,netcdf4/box:1"
+    bench("-workload", "file:a.cdl", "-records", 1, "-repeat", 1, "-methods", methods, "-report",
+          "out.json", ranks=6, status=0)
+    out = report(tmp_path)
+    assert all(method["verified_values"] == 6 * 5 * 7 + 5 * 7 for method in out["methods"])
+    runs = {"a": 6 * 5 * 3, "b": 5 * 3}
+    assert out["workload"]["runs_per_rank"]["sum"] == sum(runs.values())
+
+
+def test_owners_by_the_runs_that_e3sm_io_publishes(bench, tmp_path):
+    """As many as of a map of owners; of a map with levels the first."""
+    owner = np.array([0, 0, 0, 2, 1, 1, 1, 1, 2, 2, 2, 0])
+    (tmp_path / "a.cdl").write_text("""netcdf a {
+dimensions:
+	time = UNLIMITED ;
+	lev = 3 ;
+	cells = 12 ;
+variables:
+	double a(time, lev, cells) ;
+}
+""")
+    with netCDF4.Dataset(tmp_path / "map.nc", "w") as file:
+        file.createDimension("cells", owner.size)
+        file.createVariable("owner", "i4", ("cells",))[:] = owner
+        file.createDimension("ranks", 3)
+        for name, levels in (("D1", 1), ("D2", 5)):
+            begins = np.flatnonzero(np.diff(owner, prepend=-1))
+            by_rank = np.argsort(owner[begins], kind="stable")
+            lists = {"offsets": begins * levels,
+                     "lengths": np.diff(begins, append=owner.size) * levels}
+            file.createDimension(name, begins.size)
+            for key, values in lists.items():
+                file.createVariable(f"{name}.{key}", "i4", (name,))[:] = values[by_rank]
+            file.createVariable(f"{name}.nreqs", "i4", ("ranks",))[:] = np.bincount(owner[begins])
+    runs = {}
+    for name in ("owner", "D1", "D2"):
+        bench("-workload", "file:a.cdl", "-decomposition", f"owners cells map.nc:{name}",
+              "-repeat", 1, "-records", 1, "-methods", "direct,serial", "-report", "out.json",
+              ranks=3, status=0)
+        out = report(tmp_path)
+        assert all(method["verified_values"] == 36 for method in out["methods"])
+        runs[name] = out["workload"]["runs_per_rank"]
+    assert runs["owner"]["sum"] == 3 * 5 and runs["D1"] == runs["D2"] == runs["owner"]
+    with netCDF4.Dataset(tmp_path / "map.nc", "a") as file:
+        file["D1.lengths"][0] = 1
+    run = bench("-workload", "file:a.cdl", "-decomposition", "owners cells map.nc:D1", ranks=3,
+                status=2)
+    assert "expected ranks from 0 to 2147483647 of 12 cells, found '-1" in run.err
+
+
 @pytest.mark.parametrize("ranks", [None, 3])
 @pytest.mark.parametrize("number, line, words", [
     (2, "dimensions", "line 2: expected 'dimensions:', "),
