@@ -4,8 +4,8 @@
 // it can be refused, as by HDF5. Reference: NetCDF Users Guide, appendix B.
 //
 // The parser is our own because files are not trusted. NetCDF-C does not say where values lie.
-// PnetCDF 1.12.3 does (ncmpi_inq_varoffset), but opening takes 160 to 750 us for 6 to 8 us, and of
-// 2000 headers with one to three wrong bytes 14 kept it busy for over 5 s and 3 ended it by a
+// PnetCDF 1.12.3 does (ncmpi_inq_varoffset), but opening takes 160 to 750 us, and 6 to 8 here; of
+// 2000 headers with one to three wrong bytes 14 kept it busy for over 5 s, and 3 ended it by a
 // signal (2026-11-30).
 #pragma once
 

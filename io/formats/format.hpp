@@ -121,7 +121,7 @@ enum Feature : unsigned {
   mpi_io_calls = 8,  ///< calls MPI-IO, but not on all ranks together
   late_define = 16,  ///< takes definitions after values (define interleaved)
   many_writers = 64, ///< any rank can write, and a layout choose which do; else values go to rank 0
-  by_runs = 128,     ///< each rank writes its own runs; of several ranks the default is auto
+  by_runs = 128,     ///< each rank writes its own runs; the default layout is auto
   aggregates = 256, ///< natively always through aggregators; one per node is slower than page cache
   subfiles = 512,   ///< opens on one rank alone, files can be joined (layout file-per-aggregator)
 };

@@ -61,8 +61,8 @@ std::vector<Option> rows_of(Options& o) {
       choice("format", o.format, format_words(),
              "format of output files, by who writes them (" + format_writers() + ")"),
       choice("layout", o.layout, layout_words(),
-             "redistribution of values before they are written (default: auto for direct on "
-             "several ranks, else native); N aggregators per node"),
+             "redistribution of values before they are written (default: auto for direct, else "
+             "native); N aggregators per node"),
       choice("transport", o.transport, "sync|async:N",
              "writing by the compute ranks (sync), or by N servers, ranks that do not compute")};
   for (const FormatRow& format : formats())

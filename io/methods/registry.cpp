@@ -225,11 +225,11 @@ bool uses_mpi_io(const Options& options) {
   return has_features(options, mpi_io) || has_features(options, mpi_io_calls);
 }
 
-std::string layout_of(const Options& options, const Topology& topology) {
+std::string layout_of(const Options& options) {
   if (options.layout != "default") return options.layout;
   const bool can_move =
       has_features(options, by_runs) && options.transport == "sync" && options.define == "upfront";
-  return can_move && topology.node_of.size() > 1 ? "auto" : "native";
+  return can_move ? "auto" : "native";
 }
 
 bool makes_sums(const Options& options) {

@@ -52,8 +52,8 @@ void require_path_for(const Options& options, const std::string& path);
 /// The names of all formats that fit: "netcdf4, pnetcdf or hybrid".
 std::string formats_that(const std::function<bool(const FormatRow&)>& fit);
 
-/// The layout; "default" is auto if several ranks write run by run, else native.
-std::string layout_of(const Options& options, const Topology& topology);
+/// The layout; "default" is auto if ranks write run by run, else native.
+std::string layout_of(const Options& options);
 /// The ranks that aggregate: N of each node; without N every rank, or one (auto on several nodes).
 std::vector<int> aggregators_of(const Options& options, const Topology& topology);
 /// What a layout moves between nodes is written by a thread while more is moved (remap.hpp): into

@@ -227,7 +227,7 @@ Parts make_parts(std::vector<Part> parts) {
 bool plan_records(const Schema& schema, const ClassicLayout& layout, Options options,
                   const Topology& topology, const Stripes& stripes, const std::vector<Parts>& parts,
                   std::size_t records, PlanWatch& watch) {
-  options.layout = layout_of(options, topology);
+  options.layout = layout_of(options);
   check(options);
   if (has_features(options, aggregates) || layout_row(options).subfiles ||
       (has_features(options, mpi_io) && options.layout != "native") ||

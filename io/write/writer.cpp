@@ -15,7 +15,7 @@ Writer::Writer(MPI_Comm comm, Options options, const std::string& who)
   Watchdog::of_process().set(comm, m_options.patience, who, has_servers);
   check(m_options);
   const Topology topology = make_topology(comm, m_options.ranks_per_node);
-  m_options.layout = layout_of(m_options, topology);
+  m_options.layout = layout_of(m_options);
   m_open = find_format(comm, m_options, topology);
   if (has_servers) m_connection = connect_to_servers(comm, m_options);
 }

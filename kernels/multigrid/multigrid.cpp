@@ -1,8 +1,6 @@
 // Levels of multigrid.hpp, their operators, and the cycle, instantiated once.
 #include "kernels/multigrid/multigrid.hpp"
 
-#include "kernels/multigrid/one_level.hpp"
-
 #include <algorithm>
 #include <numeric>
 

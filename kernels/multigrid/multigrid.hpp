@@ -57,7 +57,7 @@ public:
             const MultigridOptions& options);
 
   /// Members of Preconditioner; x of apply() is of one cycle, without extra communication for the
-  /// residual unless the finest level has one ring.
+  /// residual unless the finest level has one ring or is merged.
   NinePoint<Real>& finest(int n) override { return m_levels[0].parts[n]; }
   /// Coarse operators and last inverse: an exchange per level on several ranks, a round per merge.
   void set_operator() override;

@@ -1,10 +1,10 @@
 // The preconditioner `chebyshev`: the smoother of the multigrid (smoother.hpp) from x = 0, on the
-// grid itself. With degree 1 it is Jacobi's method with 2 x 2 blocks. What is far away is reached
-// in as many iterations as it is cells away, so that their number grows with the grid: the cost of
-// a local preconditioner, which multigrid is made to avoid.
+// grid itself. With degree 1 it is Jacobi's method with 2 x 2 blocks, each scaled by S. An
+// iteration reaches as many cells as the degree, so that their number grows with the grid: the
+// cost of a local preconditioner, which multigrid is made to avoid.
 //
-// Communication: an exchange of d before each product with A, as many as the degree with the
-// residual, else one fewer. Nothing is collective. The same bits on every decomposition.
+// Communication of apply(): an exchange of d before each product with A, as many as the degree with
+// the residual, else one fewer; of smooth(): one; of set_operator(): none. Nothing is collective.
 #pragma once
 
 #include "kernels/multigrid/preconditioner.hpp"
@@ -15,45 +15,6 @@
 #include <vector>
 
 namespace nunatak {
-
-/// x = p(A) b by the polynomial and, if wanted, r = b - A x, in the owned unknowns of `grid`, with
-/// no pass pending. `exchange` runs the passes and moves the ghosts of d.
-template <class Real, class F>
-void smooth_from_zero(const Holders& grid, std::vector<Passes<Real>>& passes,
-                      const Chebyshev& polynomial, bool with_residual, const F& exchange) {
-  ChebyshevSteps factors(polynomial);
-  for (const int n : grid.locals()) start_from_zero(passes[n], polynomial);
-  for (int k = 1; k < polynomial.degree; ++k) {
-    factors.next();
-    exchange();
-    for (const int n : grid.locals()) step(passes[n], factors, 0);
-  }
-  if (with_residual) exchange();
-  for (const int n : grid.locals()) {
-    with_residual ? finish(passes[n]) : move(passes[n]);
-    passes[n].run();
-  }
-}
-
-/// Preconditioner::smooth() for parts of one grid with their `route` of ghosts.
-template <class Real>
-void smooth_chosen(const Holders& grid, Route& route, std::vector<NinePoint<Real>> parts,
-                   const std::vector<Kokkos::View<int*, Mem>>& chosen,
-                   const std::vector<int>& counts) {
-  constexpr int degree = 2;
-  std::vector<Passes<Real>> passes(parts.begin(), parts.end()); // of the same arrays
-  for (const int n : grid.locals()) {
-    parts[n].choose(chosen[n], counts[n]);
-    Kokkos::deep_copy(Exec(), parts[n].d.memory, Real(0)); // given a space it does not wait
-    Kokkos::deep_copy(Exec(), parts[n].e.memory, Real(0));
-    invert_diagonal(passes[n], 0);
-  }
-  const auto steps = [&parts](std::size_t n) -> CellValues<Real> { return parts[n].d; };
-  smooth_from_zero(grid, passes, Chebyshev{degree}, false, [&] {
-    for (const int n : grid.locals()) passes[n].run();
-    route.move(2, steps, steps);
-  });
-}
 
 template <class Real> class OneLevel final : public Preconditioner<Real> {
 public:
@@ -76,6 +37,7 @@ public:
       invert_diagonal(m_passes[n], 0);
       m_passes[n].run();
     }
+    work(visits_of_product);
   }
 
   void apply(bool with_residual) override {
@@ -85,9 +47,7 @@ public:
       const StepShare share(m_grid.all(), "SSA: ghosts");
       m_halo.move(2, steps, steps);
     });
-    for (int n = 0; n < m_grid.local_size(); ++n)
-      m_grid.all().work(m_grid.place(n),
-                        std::int64_t{visits_of_smoothing(m_polynomial)} * m_parts[n].size());
+    work(visits_of_smoothing(m_polynomial));
   }
 
   void smooth(const std::vector<Kokkos::View<int*, Mem>>& chosen,
@@ -101,6 +61,11 @@ public:
   }
 
 private:
+  /// Reports `visits` (Work::ssa) per unknown cell.
+  void work(std::int64_t visits) {
+    for (int n = 0; n < m_grid.local_size(); ++n)
+      m_grid.all().work(m_grid.place(n), visits * m_parts[n].size());
+  }
   static std::vector<int> all_of(const Ranks& ranks) {
     std::vector<int> members(static_cast<std::size_t>(ranks.decomposition().size()));
     std::iota(members.begin(), members.end(), 0);

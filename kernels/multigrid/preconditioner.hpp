@@ -1,6 +1,7 @@
 // What conjugate gradients (kernels/ssa/linear.hpp) and PETSc's KSP (-ssa_solver petsc) ask of a
 // preconditioner M, an approximation of A^-1 for a symmetric 9-point operator A on the unknown
-// cells of a grid. Those that exist: kernels/ssa/preconditioners.cpp.
+// cells of a grid. M has the same bits on every decomposition, which makes those of the solution
+// the same. Those that exist: kernels/ssa/preconditioners.cpp.
 #pragma once
 
 #include "kernels/multigrid/nine_point.hpp"
@@ -11,7 +12,8 @@
 namespace nunatak {
 
 struct MultigridOptions {
-  /// degree of the smoother on the finest grid, at least 1; one more on coarser grids
+  /// degree of the smoother on the finest grid, at least 1; one more on coarser grids. The only one
+  /// of these that a preconditioner without coarser grids has
   int smoothing = 4;
   int gather = 200; ///< a small grid of at most N unknown cells is on one rank
   int bottom = 25;  ///< at most N unknown cells on the last level, if a coarser grid exists

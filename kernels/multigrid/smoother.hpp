@@ -20,6 +20,7 @@
 #include "kernels/multigrid/passes.hpp"
 
 #include <utility>
+#include <vector>
 
 namespace nunatak {
 
@@ -244,6 +245,45 @@ template <class Real> void finish(Passes<Real>& passes) {
   passes.add("multigrid: finish", 0,
              Pass<Real, 4, Planes<Real, 4>, LastStep<Real>>{planes(part.x, part.r),
                                                             {Smoothing<Real>(part)}});
+}
+
+/// x = p(A) b by the polynomial and, if wanted, r = b - A x, in the owned unknowns of `grid`; no
+/// pass is left to run. `exchange` runs the passes and moves the ghosts of d.
+template <class Real, class F>
+void smooth_from_zero(const Holders& grid, std::vector<Passes<Real>>& passes,
+                      const Chebyshev& polynomial, bool with_residual, const F& exchange) {
+  ChebyshevSteps factors(polynomial);
+  for (const int n : grid.locals()) start_from_zero(passes[n], polynomial);
+  for (int k = 1; k < polynomial.degree; ++k) {
+    factors.next();
+    exchange();
+    for (const int n : grid.locals()) step(passes[n], factors, 0);
+  }
+  if (with_residual) exchange();
+  for (const int n : grid.locals()) {
+    with_residual ? finish(passes[n]) : move(passes[n]);
+    passes[n].run();
+  }
+}
+
+/// Preconditioner::smooth() for parts of one grid with their `route` of ghosts.
+template <class Real>
+void smooth_chosen(const Holders& grid, Route& route, std::vector<NinePoint<Real>> parts,
+                   const std::vector<Kokkos::View<int*, Mem>>& chosen,
+                   const std::vector<int>& counts) {
+  constexpr int degree = 2;
+  std::vector<Passes<Real>> passes(parts.begin(), parts.end()); // of the same arrays
+  for (const int n : grid.locals()) {
+    parts[n].choose(chosen[n], counts[n]);
+    Kokkos::deep_copy(Exec(), parts[n].d.memory, Real(0)); // given a space it does not wait
+    Kokkos::deep_copy(Exec(), parts[n].e.memory, Real(0));
+    invert_diagonal(passes[n], 0);
+  }
+  const auto steps = [&parts](std::size_t n) -> CellValues<Real> { return parts[n].d; };
+  smooth_from_zero(grid, passes, Chebyshev{degree}, false, [&] {
+    for (const int n : grid.locals()) passes[n].run();
+    route.move(2, steps, steps);
+  });
 }
 
 } // namespace nunatak

@@ -49,7 +49,7 @@ public:
   virtual void smooth_chosen(const std::vector<Array2<double>>& u,
                              const std::vector<Array2<double>>& v, const std::vector<List>& b,
                              const std::vector<List>& y, bool first) = 0;
-  virtual std::string describe() const = 0; ///< its precision and preconditioner
+  virtual std::string describe() const = 0; ///< its preconditioner and precision
 };
 
 /// Real: type of the matrix, the preconditioner and the vectors of the iteration.
@@ -118,7 +118,7 @@ public:
       take_residual(local, b[n]);
       chosen.push_back(p.chosen.unknowns);
       counts.push_back(p.chosen.lengths.unknowns);
-      m_ranks.work(local, visits_of_smoothing * counts[n]);
+      m_ranks.work(local, visits_of_chosen * counts[n]);
     }
     m_M->smooth(chosen, counts);
     for (const int local : m_ranks.locals())
@@ -126,14 +126,14 @@ public:
   }
 
   std::string describe() const override {
-    return std::string(sizeof(Real) == sizeof(float) ? "single" : "double") + " precision, with " +
-           m_M->describe();
+    return m_M->describe() + "; " + (sizeof(Real) == sizeof(float) ? "single" : "double") +
+           " precision";
   }
 
 private:
   // Work per unknown cell, in visits (Work::ssa; their proportions: perf/bench_ssa at 8 km).
   static constexpr std::int64_t visits_of_matrix = 33, visits_of_iteration = 8,
-                                visits_of_smoothing = 70;
+                                visits_of_chosen = 70;
 
   using Vector = Kokkos::View<Real*, Mem>;
   struct Vectors {

@@ -15,10 +15,7 @@ std::string SsaNewton::describe() const {
          std::to_string(m_report.excluded_cells) +
          " excluded; Picard to Newton, weighted by element, until |residual| <= " +
          SsaError::number(m_options.tolerance) + " |load|; conjugate gradients until " +
-         SsaError::number(m_options.linear_tolerance) +
-         ", with multigrid (Chebyshev smoothing of degree " +
-         std::to_string(m_options.multigrid.smoothing) + ", on coarse grids one more), both in " +
-         m_linear->describe();
+         SsaError::number(m_options.linear_tolerance) + ", with " + m_linear->describe();
 }
 
 void SsaNewton::create() {

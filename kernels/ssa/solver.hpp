@@ -11,7 +11,8 @@
 // matrix is Newton's; from rest, it is Picard's with the viscosity of a typical strain rate. The
 // step length comes from the slope of the convex energy that the SSA minimises (SlopeSearch);
 // nearly all steps are full. Linear systems: conjugate gradients to a tenth of the residual, with
-// multigrid. Where a step leaves large residuals in few cells, SsaNewton takes a few in them alone.
+// multigrid or another of preconditioners.hpp. Where a step leaves large residuals in few cells,
+// SsaNewton takes a few in them alone.
 #pragma once
 
 #include "kernels/grid/constants.hpp"

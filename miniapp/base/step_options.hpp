@@ -24,9 +24,11 @@ inline void add_ssa_options(OptionTable& table, SsaOptions& o) {
       one_of_two("ssa_multigrid_precision", o.single_precision, "single", "double",
                  "floating-point precision of the preconditioner and of the built-in conjugate "
                  "gradients"));
-  table.add(number("ssa_multigrid_smoothing", o.multigrid.smoothing, "",
-                   "degree of the Chebyshev smoother on the finest grid; one more on coarser grids",
-                   1, 10));
+  table.add(
+      number("ssa_multigrid_smoothing", o.multigrid.smoothing, "",
+             "degree of the Chebyshev smoother on the finest grid, also of chebyshev; one more "
+             "on coarser grids",
+             1, 10));
   table.add(number("ssa_multigrid_gather", o.multigrid.gather, "",
                    "unknown cells of a multigrid level up to which a single rank holds the level",
                    0));

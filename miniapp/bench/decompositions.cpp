@@ -208,11 +208,9 @@ const std::vector<Ownership>& decompositions() {
 
 namespace {
 
-/// The box of a rank by its position in the rank grid, land or not.
-Box plain_box(const Workload& w, const WorkloadVariable& v, std::size_t rank, std::size_t ranks) {
-  const Ownership& cut = w.decompositions[v.decomposition];
-  const std::vector<std::size_t> parts = cut.deal(w.lengths(cut.dimensions), ranks);
-  std::vector<std::size_t> at(parts.size());
+/// The box of a rank by its position in the rank grid of so many parts, land or not.
+Box plain_box(const Workload& w, const WorkloadVariable& v, std::size_t rank, const Ranks& parts) {
+  Ranks at(parts.size());
   for (std::size_t a = parts.size(), rest = rank; a-- > 0; rest /= parts[a])
     at[a] = rest % parts[a];
   Box box = w.box(v);
@@ -240,7 +238,7 @@ bool is_all_missing(const Workload& w, const WorkloadVariable& v, const Box& box
   return true;
 }
 
-/// The runs of a scattered variable: of one or two cut dimensions, which follow one another.
+/// The runs of a scattered variable, whose cut dimensions follow one another.
 std::vector<Box> scattered_boxes(const Workload& w, const WorkloadVariable& v, std::size_t rank,
                                  std::size_t ranks) {
   Box box = w.box(v);
@@ -275,12 +273,14 @@ std::vector<Box> scattered_boxes(const Workload& w, const WorkloadVariable& v, s
 std::vector<Box> boxes_of(const Workload& w, const WorkloadVariable& v, std::size_t rank,
                           std::size_t ranks) {
   if (w.is_scattered(v)) return scattered_boxes(w, v, rank, ranks);
-  if (v.content != Content::masked) return {plain_box(w, v, rank, ranks)};
+  const Ownership& cut = w.decompositions[v.decomposition];
+  const Ranks parts = cut.deal(w.lengths(cut.dimensions), ranks);
+  if (v.content != Content::masked) return {plain_box(w, v, rank, parts)};
   std::vector<std::vector<Box>> boxes(ranks);
   std::size_t owner = none, most = 0;
   for (std::size_t k = 0; k < 2 * ranks; ++k) { // the first round finds who writes for rank 0
     const std::size_t r = k % ranks;
-    const Box box = plain_box(w, v, r, ranks);
+    const Box box = plain_box(w, v, r, parts);
     if (!is_all_missing(w, v, box)) owner = r;
     if (k < ranks) continue;
     std::vector<Box>& own = boxes[owner == none ? r : owner];

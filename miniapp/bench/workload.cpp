@@ -5,6 +5,7 @@
 #include "common/text.hpp"
 #include "io/base/agree.hpp"
 #include "io/data/message_bytes.hpp"
+#include "miniapp/base/printed.hpp"
 #include "miniapp/base/units.hpp"
 
 #include <algorithm>
@@ -35,6 +36,10 @@ std::size_t scaled(std::size_t length, double factor, bool stays_odd) {
 double number_in(const io::Attribute* attribute, double otherwise) {
   const auto numbers = attribute == nullptr ? std::vector<double>{} : attribute->numbers();
   return numbers.empty() ? otherwise : numbers[0];
+}
+
+template <class Numbers> double product(const Numbers& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), 1.0, std::multiplies<double>());
 }
 
 /// A workload in the making. Errors begin with `where`.
@@ -114,45 +119,66 @@ struct Draft {
     w.decompositions.push_back(made);
   }
 
-  /// Cells by rank as E3SM-IO has them: NAME.nreqs runs of each rank, their first cells and
-  /// lengths. In a map with levels, the fastest, those of the first level. -1: of no rank, or
-  /// wrong.
-  static std::vector<double> owners_by_runs(const io::Reader& in, const std::string& name,
-                                            std::size_t cells) {
+  /// The rank of each cell from lists of E3SM-IO: NAME.nreqs runs of each rank, their first cells
+  /// and lengths, in a map with the lengths NAME.dims: those of `shape`, with levels before or
+  /// behind, of which the first counts.
+  std::vector<double> owners_by_runs(const io::Reader& in, const std::string& name,
+                                     const Indices& shape) {
     const std::vector<double> counts = in.read_all(name + ".nreqs"),
                               first = in.read_all(name + ".offsets"),
-                              lengths = in.read_all(name + ".lengths");
-    const double all = std::accumulate(lengths.begin(), lengths.end(), 0.0),
-                 levels = std::max(1.0, std::floor(all / static_cast<double>(cells)));
-    std::vector<double> owner(cells, -1.0);
+                              sizes = in.read_all(name + ".lengths"),
+                              dims = in.numbers("", name + ".dims").value_or(std::vector<double>{});
+    const double cells = product(shape), all = product(dims);
+    const bool fast = dims.size() >= shape.size() &&
+                      std::equal(shape.begin(), shape.end(), dims.begin()),
+               slow = dims.size() >= shape.size() &&
+                      std::equal(shape.begin(), shape.end(),
+                                 dims.end() - static_cast<std::ptrdiff_t>(shape.size()));
+    if (!(fast || slow) || cells > 0x1p32 || all > 0x1p48)
+      fail("lengths " + name + ".dims of the map that begin or end with " + io::in_words(shape) +
+               ", of at most 2^32 cells",
+           printed("%.0f cells", all));
+    const double levels = fast ? all / cells : 1.0;
+    const auto sum = [](const std::vector<double>& numbers) {
+      return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+    };
+    const auto is_number = [](double x) { return x >= 0.0 && x <= 0x1p48 && x == std::floor(x); };
+    bool fits = first.size() == sizes.size() && sum(sizes) == all &&
+                sum(counts) == static_cast<double>(first.size());
+    for (const auto* list : {&counts, &first, &sizes})
+      fits = fits && std::all_of(list->begin(), list->end(), is_number);
+    std::vector<double> owner(fits ? static_cast<std::size_t>(cells) : 0, -1.0);
     std::size_t run = 0;
-    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-      for (double n = 0.0; n < counts[rank] && run < std::min(first.size(), lengths.size()); ++n) {
-        const double end = first[run] + lengths[run];
-        if (!(first[run] >= 0.0 && end <= levels * static_cast<double>(cells))) return {-1.0};
-        for (double c = std::ceil(first[run] / levels) * levels; c < end; c += levels)
-          owner[static_cast<std::size_t>(c / levels)] = static_cast<double>(rank);
-        ++run;
+    for (std::size_t rank = 0; fits && rank < counts.size(); ++rank) {
+      for (double n = 0.0; n < counts[rank]; ++n, ++run) {
+        const double end = std::min(std::ceil((first[run] + sizes[run]) / levels), cells);
+        for (double c = std::ceil(first[run] / levels); c < end; ++c)
+          owner[static_cast<std::size_t>(c)] = static_cast<double>(rank);
       }
     }
+    if (!fits || std::count(owner.begin(), owner.end(), -1.0) > 0)
+      fail(printed("runs in %s.nreqs, .offsets and .lengths that have each of %.0f cells once",
+                   name.c_str(), all),
+           "other ones");
     return owner;
   }
 
   /// By the variable NAME of the file, or FILE:NAME with a path from the folder of the file.
   Deal owners_of(const std::string& word, const Indices& shape, MPI_Comm comm) {
-    const std::size_t colon = word.rfind(':') + 1, cells = Box{{}, shape}.elements(); // 0: none
+    const std::size_t colon = word.rfind(':') + 1; // 0: none
     const auto folder = std::filesystem::path(path).parent_path();
     w.files.push_back(colon == 0 ? path : (folder / word.substr(0, colon - 1)).string());
     const io::Reader in(w.files.back(), comm);
     const std::string name = word.substr(colon);
     const std::vector<double> map =
-        in.has(name + ".nreqs") ? owners_by_runs(in, name, cells) : in.read_all(name);
+        in.has(name + ".nreqs") ? owners_by_runs(in, name, shape) : in.read_all(name);
     const auto is_rank = [](double rank) {
       return rank >= 0.0 && rank < 0x1p31 && rank == std::floor(rank);
     };
     const auto wrong = std::find_if_not(map.begin(), map.end(), is_rank);
-    if (map.size() != cells || wrong != map.end())
-      fail("ranks from 0 to 2147483647 of " + std::to_string(cells) + " cells",
+    const double cells = product(shape);
+    if (static_cast<double>(map.size()) != cells || wrong != map.end())
+      fail("ranks from 0 to 2147483647 of " + printed("%.0f", cells) + " cells",
            std::to_string(wrong == map.end() ? static_cast<double>(map.size()) : *wrong));
     return deal_owners(map, shape);
   }
@@ -172,7 +198,8 @@ struct Draft {
       v.records = v.records || n == w.record;
       if (n != w.record) v.dimensions.push_back(n);
       if (d.decomposition == none) continue;
-      if (axes.size() > 0 && (v.decomposition != d.decomposition || axes.back() == d.axis))
+      if (axes.size() > 0 && (v.decomposition != d.decomposition ||
+                              std::find(axes.begin(), axes.end(), d.axis) != axes.end()))
         fail("one decomposition with different axes for variable '" + given.name + "'", d.name);
       v.decomposition = d.decomposition;
       axes.push_back(d.axis);

@@ -101,6 +101,9 @@ public:
           ranks.comm(), DmdaShape{d.Mx, d.My, d.px, d.py, d.periodic_x, d.periodic_y});
       grid = m_own_grid.get();
     }
+    if ((m_pism || !m_pc_type.empty()) && options.preconditioner != SsaOptions{}.preconditioner)
+      throw Error("options -ssa_preconditioner and -ssa_pc_type: expected one of them, found '" +
+                  options.preconditioner + "' and '" + m_pc_type + "'");
     // SNES attaches its callbacks to it
     NUNATAK_PETSC(DMClone(m_pism ? grid->wide(2) : grid->dm(2), &m_dm));
     if (m_pism) {
@@ -180,7 +183,7 @@ public:
          << ", until |residual| <= " << (m_pism ? reduction : m_options.tolerance)
          << (m_pism ? " |first residual|" : " |load|") << "; " << type << " until " << tolerance
          << "; ";
-    text << (m_M == nullptr ? "PETSc's " + m_pc_type : "in double precision, " + m_M->describe());
+    text << (m_M == nullptr ? "PETSc's " + m_pc_type : m_M->describe() + "; double precision");
     return text.str();
   }
 

@@ -14,7 +14,7 @@
 // that are unknowns; identity rows in the others, where all vectors of the iteration are 0. So
 // every PETSc preconditioner applies:
 //
-//   (none)       multigrid of kernels/multigrid/multigrid.hpp, in double precision
+//   (none)       -ssa_preconditioner (kernels/ssa/preconditioners.hpp), in double precision
 //   mg           PETSc's geometric multigrid on the DMDA; by default Galerkin operators and SOR
 //   gamg         PETSc's smoothed aggregation; by default SOR: Chebyshev's estimate of the spectrum
 //                fails on these matrices

@@ -185,9 +185,26 @@ variables:
     assert out["workload"]["runs_per_rank"]["sum"] == sum(runs.values())
 
 
+OWNER = np.array([0, 0, 0, 2, 1, 1, 1, 1, 2, 2, 2, 0])
+
+
+def write_map(path, shape, **changed):
+    """Lists D.nreqs, D.offsets, D.lengths of a map of cells with levels behind or before."""
+    behind = len(shape) > 1 and shape[0] == OWNER.size
+    owner = np.broadcast_to(OWNER[:, None] if behind else OWNER, shape).ravel()
+    begins = np.flatnonzero(np.diff(owner, prepend=-1))
+    by_rank = np.argsort(owner[begins], kind="stable")
+    lists = {"nreqs": np.bincount(owner[begins]), "offsets": begins[by_rank],
+             "lengths": np.diff(begins, append=owner.size)[by_rank], "dims": shape, **changed}
+    with netCDF4.Dataset(path, "w") as file:
+        file.setncattr("D.dims", np.array(lists.pop("dims"), "i4"))
+        for name, values in lists.items():
+            file.createDimension(name, len(values))
+            file.createVariable(f"D.{name}", "f8", (name,))[:] = values
+
+
 def test_owners_by_the_runs_that_e3sm_io_publishes(bench, tmp_path):
-    """As many as of a map of owners; of a map with levels the first."""
-    owner = np.array([0, 0, 0, 2, 1, 1, 1, 1, 2, 2, 2, 0])
+    """As many as of a map of owners; of a map with levels, in any order, the first."""
     (tmp_path / "a.cdl").write_text("""netcdf a {
 dimensions:
 	time = UNLIMITED ;
@@ -197,33 +214,33 @@ variables:
 	double a(time, lev, cells) ;
 }
 """)
-    with netCDF4.Dataset(tmp_path / "map.nc", "w") as file:
-        file.createDimension("cells", owner.size)
-        file.createVariable("owner", "i4", ("cells",))[:] = owner
-        file.createDimension("ranks", 3)
-        for name, levels in (("D1", 1), ("D2", 5)):
-            begins = np.flatnonzero(np.diff(owner, prepend=-1))
-            by_rank = np.argsort(owner[begins], kind="stable")
-            lists = {"offsets": begins * levels,
-                     "lengths": np.diff(begins, append=owner.size) * levels}
-            file.createDimension(name, begins.size)
-            for key, values in lists.items():
-                file.createVariable(f"{name}.{key}", "i4", (name,))[:] = values[by_rank]
-            file.createVariable(f"{name}.nreqs", "i4", ("ranks",))[:] = np.bincount(owner[begins])
-    runs = {}
-    for name in ("owner", "D1", "D2"):
-        bench("-workload", "file:a.cdl", "-decomposition", f"owners cells map.nc:{name}",
-              "-repeat", 1, "-records", 1, "-methods", "direct,serial", "-report", "out.json",
-              ranks=3, status=0)
+
+    def run(name, **status):
+        return bench("-workload", "file:a.cdl", "-decomposition", f"owners cells map.nc:{name}",
+                     "-repeat", 1, "-methods", "direct,serial", "-report", "out.json", ranks=3,
+                     **status)
+    runs = []
+    for shape in (None, (12,), (12, 5), (5, 12)):
+        write_map(tmp_path / "map.nc", shape or (12,))
+        if shape is None:
+            with netCDF4.Dataset(tmp_path / "map.nc", "a") as file:
+                file.createDimension("cells", 12)
+                file.createVariable("owner", "i4", ("cells",))[:] = OWNER
+        run("D" if shape else "owner", status=0)
         out = report(tmp_path)
         assert all(method["verified_values"] == 36 for method in out["methods"])
-        runs[name] = out["workload"]["runs_per_rank"]
-    assert runs["owner"]["sum"] == 3 * 5 and runs["D1"] == runs["D2"] == runs["owner"]
-    with netCDF4.Dataset(tmp_path / "map.nc", "a") as file:
-        file["D1.lengths"][0] = 1
-    run = bench("-workload", "file:a.cdl", "-decomposition", "owners cells map.nc:D1", ranks=3,
-                status=2)
-    assert "expected ranks from 0 to 2147483647 of 12 cells, found '-1" in run.err
+        runs.append(out["workload"]["runs_per_rank"])
+    assert runs[0]["sum"] == 3 * 5 and all(found == runs[0] for found in runs)
+    for broken in ({"lengths": [2, 1, 4, 1, 4]}, {"lengths": [4, 1, 4, 1, 3]},
+                   {"lengths": [3, -1, 4, 3, 3]}, {"nreqs": [2.5, 1, 1.5]}, {"nreqs": [1, 1, 1]},
+                   {"offsets": [0, 11, 4, 3]}, {"offsets": [0, 11, 1e17, 3, 8]},
+                   {"lengths": [3, np.nan, 4, 1, 3]}):
+        write_map(tmp_path / "map.nc", (12,), **broken)
+        assert "lengths that have each of 12 cells once, found" in run("D", status=2).err
+    for dims in ((13,), (), (3, 4), (12, 2**31 - 1, 2**31 - 1)):
+        write_map(tmp_path / "map.nc", (12,), dims=dims)
+        assert "expected lengths D.dims of the map that begin or end with (12)" in run(
+            "D", status=2).err
 
 
 @pytest.mark.parametrize("ranks", [None, 3])

@@ -47,11 +47,15 @@ def test_virtual_ranks_send_what_processes_send(tool, tmp_path, name):
 
 @pytest.mark.parametrize("name, mask", [("distance", "shelves"), ("labels", "percolation:0.65")])
 def test_measured_work_is_that_of_all_loops(tool, tmp_path, name, mask):
-    """On one virtual rank, which sends nothing: most of the time of this process."""
-    tool(name, "-mask", mask, "-grid_Mx", 1500, "-virtual_ranks", 1, "-work", "measured", "-repeat",
-         9, "-report", "r.json", status=0)
-    for run in runs(tmp_path / "r.json"):
-        assert 0.5 * run["wall_min_s"] < run["loggp_s"] < 1.05 * run["wall_max_s"], run
+    """On one virtual rank, which sends nothing: most of the time of this process, in one of three
+    trials: other programs may take the core between two loops."""
+    def strange():
+        tool(name, "-mask", mask, "-grid_Mx", 1500, "-virtual_ranks", 1, "-work", "measured",
+             "-repeat", 9, "-report", "r.json", status=0)
+        return [run for run in runs(tmp_path / "r.json")
+                if not 0.5 * run["wall_min_s"] < run["loggp_s"] < 1.05 * run["wall_max_s"]]
+    found = strange() and strange() and strange()
+    assert not found, found
 
 
 def test_cell_types_have_the_distances_of_pico(tool, tmp_path):
