@@ -1,5 +1,6 @@
 // Who owns what: decompositions that are computed, and the boxes of a rank. See workload.hpp.
 #include "common/error.hpp"
+#include "miniapp/base/printed.hpp"
 #include "miniapp/bench/workload.hpp"
 
 #include <algorithm>
@@ -191,6 +192,46 @@ Deal deal_owners(const std::vector<double>& map, const Indices& whole) {
         } while (io::next_index(index, shape));
         return owner;
       };
+}
+
+std::vector<double> owners_by_runs(const io::Reader& in, const std::string& name,
+                                   const Indices& shape, const std::string& where) {
+  const std::vector<double> counts = in.read_all(name + ".nreqs"),
+                            first = in.read_all(name + ".offsets"),
+                            sizes = in.read_all(name + ".lengths"),
+                            dims = in.numbers("", name + ".dims").value_or(std::vector<double>{});
+  const double cells = cells_of(shape), all = cells_of(dims);
+  const bool fast = dims.size() >= shape.size() &&
+                    std::equal(shape.begin(), shape.end(), dims.begin()),
+             slow = dims.size() >= shape.size() &&
+                    std::equal(shape.begin(), shape.end(),
+                               dims.end() - static_cast<std::ptrdiff_t>(shape.size()));
+  if (!(fast || slow) || cells > 0x1p32 || all > 0x1p48)
+    throw Error(where + ": expected lengths " + name + ".dims of the map that begin or end with " +
+                io::in_words(shape) + ", of at most 2^32 cells, found " +
+                printed("'%.0f cells'", all));
+  const double levels = fast ? all / cells : 1.0;
+  const auto sum = [](const std::vector<double>& numbers) {
+    return std::accumulate(numbers.begin(), numbers.end(), 0.0);
+  };
+  const auto is_number = [](double x) { return x >= 0.0 && x <= 0x1p48 && x == std::floor(x); };
+  bool fits = first.size() == sizes.size() && sum(sizes) == all &&
+              sum(counts) == static_cast<double>(first.size());
+  for (const auto* list : {&counts, &first, &sizes})
+    fits = fits && std::all_of(list->begin(), list->end(), is_number);
+  std::vector<double> owner(fits ? static_cast<std::size_t>(cells) : 0, -1.0);
+  std::size_t run = 0;
+  for (std::size_t rank = 0; fits && rank < counts.size(); ++rank) {
+    for (double n = 0.0; n < counts[rank]; ++n, ++run) {
+      const double end = std::min(std::ceil((first[run] + sizes[run]) / levels), cells);
+      for (double c = std::ceil(first[run] / levels); c < end; ++c)
+        owner[static_cast<std::size_t>(c)] = static_cast<double>(rank);
+    }
+  }
+  if (!fits || std::count(owner.begin(), owner.end(), -1.0) > 0)
+    throw Error(where + ": expected runs in " + name + ".nreqs, .offsets and .lengths that have " +
+                printed("each of %.0f cells once, found other ones", all));
+  return owner;
 }
 
 const std::vector<Ownership>& decompositions() {

@@ -15,7 +15,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <sstream>
 
 namespace nunatak::bench {
@@ -36,10 +35,6 @@ std::size_t scaled(std::size_t length, double factor, bool stays_odd) {
 double number_in(const io::Attribute* attribute, double otherwise) {
   const auto numbers = attribute == nullptr ? std::vector<double>{} : attribute->numbers();
   return numbers.empty() ? otherwise : numbers[0];
-}
-
-template <class Numbers> double product(const Numbers& numbers) {
-  return std::accumulate(numbers.begin(), numbers.end(), 1.0, std::multiplies<double>());
 }
 
 /// A workload in the making. Errors begin with `where`.
@@ -119,50 +114,6 @@ struct Draft {
     w.decompositions.push_back(made);
   }
 
-  /// The rank of each cell from lists of E3SM-IO: NAME.nreqs runs of each rank, their first cells
-  /// and lengths, in a map with the lengths NAME.dims: those of `shape`, with levels before or
-  /// behind, of which the first counts.
-  std::vector<double> owners_by_runs(const io::Reader& in, const std::string& name,
-                                     const Indices& shape) {
-    const std::vector<double> counts = in.read_all(name + ".nreqs"),
-                              first = in.read_all(name + ".offsets"),
-                              sizes = in.read_all(name + ".lengths"),
-                              dims = in.numbers("", name + ".dims").value_or(std::vector<double>{});
-    const double cells = product(shape), all = product(dims);
-    const bool fast = dims.size() >= shape.size() &&
-                      std::equal(shape.begin(), shape.end(), dims.begin()),
-               slow = dims.size() >= shape.size() &&
-                      std::equal(shape.begin(), shape.end(),
-                                 dims.end() - static_cast<std::ptrdiff_t>(shape.size()));
-    if (!(fast || slow) || cells > 0x1p32 || all > 0x1p48)
-      fail("lengths " + name + ".dims of the map that begin or end with " + io::in_words(shape) +
-               ", of at most 2^32 cells",
-           printed("%.0f cells", all));
-    const double levels = fast ? all / cells : 1.0;
-    const auto sum = [](const std::vector<double>& numbers) {
-      return std::accumulate(numbers.begin(), numbers.end(), 0.0);
-    };
-    const auto is_number = [](double x) { return x >= 0.0 && x <= 0x1p48 && x == std::floor(x); };
-    bool fits = first.size() == sizes.size() && sum(sizes) == all &&
-                sum(counts) == static_cast<double>(first.size());
-    for (const auto* list : {&counts, &first, &sizes})
-      fits = fits && std::all_of(list->begin(), list->end(), is_number);
-    std::vector<double> owner(fits ? static_cast<std::size_t>(cells) : 0, -1.0);
-    std::size_t run = 0;
-    for (std::size_t rank = 0; fits && rank < counts.size(); ++rank) {
-      for (double n = 0.0; n < counts[rank]; ++n, ++run) {
-        const double end = std::min(std::ceil((first[run] + sizes[run]) / levels), cells);
-        for (double c = std::ceil(first[run] / levels); c < end; ++c)
-          owner[static_cast<std::size_t>(c)] = static_cast<double>(rank);
-      }
-    }
-    if (!fits || std::count(owner.begin(), owner.end(), -1.0) > 0)
-      fail(printed("runs in %s.nreqs, .offsets and .lengths that have each of %.0f cells once",
-                   name.c_str(), all),
-           "other ones");
-    return owner;
-  }
-
   /// By the variable NAME of the file, or FILE:NAME with a path from the folder of the file.
   Deal owners_of(const std::string& word, const Indices& shape, MPI_Comm comm) {
     const std::size_t colon = word.rfind(':') + 1; // 0: none
@@ -171,12 +122,12 @@ struct Draft {
     const io::Reader in(w.files.back(), comm);
     const std::string name = word.substr(colon);
     const std::vector<double> map =
-        in.has(name + ".nreqs") ? owners_by_runs(in, name, shape) : in.read_all(name);
+        in.has(name + ".nreqs") ? owners_by_runs(in, name, shape, where) : in.read_all(name);
     const auto is_rank = [](double rank) {
       return rank >= 0.0 && rank < 0x1p31 && rank == std::floor(rank);
     };
     const auto wrong = std::find_if_not(map.begin(), map.end(), is_rank);
-    const double cells = product(shape);
+    const double cells = cells_of(shape);
     if (static_cast<double>(map.size()) != cells || wrong != map.end())
       fail("ranks from 0 to 2147483647 of " + printed("%.0f", cells) + " cells",
            std::to_string(wrong == map.end() ? static_cast<double>(map.size()) : *wrong));

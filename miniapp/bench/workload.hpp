@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,15 @@ using Deal = decltype(Ownership::deal);
 Deal deal_runs(std::size_t length);
 /// By a map of the ranks of another run, whose cells have the shape `whole`.
 Deal deal_owners(const std::vector<double>& map, const Indices& whole);
+/// Such a map from lists of E3SM-IO: NAME.nreqs runs of each rank, their first cells and lengths,
+/// in a map with the lengths NAME.dims: those of `shape`, with levels before or behind, of which
+/// the first counts. Collective; Error, beginning with `where`, unless each cell has one rank.
+std::vector<double> owners_by_runs(const io::Reader& in, const std::string& name,
+                                   const Indices& shape, const std::string& where);
+/// The product, which may be too large for an integer.
+template <class Numbers> double cells_of(const Numbers& lengths) {
+  return std::accumulate(lengths.begin(), lengths.end(), 1.0, std::multiplies<double>());
+}
 bool is_continent(double y, double x); ///< three rectangles, a third of the unit square: mom.cdl
 
 constexpr auto none = static_cast<std::size_t>(-1);
